@@ -4,7 +4,6 @@ import argparse
 import asyncio
 import random
 import shutil
-import statistics
 import sys
 import tempfile
 import time
@@ -16,13 +15,14 @@ import msgspec
 import orjson
 from msgspec import structs
 
-from lab.chaos.audit import Audit, Receiver
+from lab.chaos.audit import Audit, Figure, Receiver
 from lab.chaos.disturbances import Disturber, Processes, schedule
 from lab.chaos.link_changes import LinkChanges
 from lab.chaos.report import report_differences
-from lab.chaos.result import Result, Undrained, Waits
+from lab.chaos.result import Result, Undrained
 from lab.chaos.topology import TOPOLOGIES
-from lab.chaos.traffic import Ledger, longest_apart_from, run_load
+from lab.chaos.traffic import Ledger, run_load
+from lab.client import percentile
 from lab.harness import beside, failures_reported, option_parser, run_loop, wait_until
 from lab.processes import ended_by_themselves, running
 from lab.receiver import ACCEPTED, BUSY, Message, receiving
@@ -39,6 +39,7 @@ over its entries."""
 _WATCH_SECONDS: Final = 0.5
 _LOOK_SECONDS: Final = 0.2
 _SHOWN_ENTRIES: Final = 10
+_UNLOGGED: Final = "removed spools without an error in the log"
 _REMOVED: Final = "spool file was removed or renamed"
 """The beginning of an error in the log of a web process."""
 
@@ -155,42 +156,40 @@ class Proof:
         self, scene: Scene, stores: Stores, seconds: float, left: Undrained
     ) -> Result:
         self._show_progress("comparing")
-        audit = await _audit_stores(stores)
-        ledger = self._ledger
+        audit, ledger, changes = await _audit_stores(stores), self._ledger, self._changes
+        loses_marks = self._settings.journal_replicas > 0
+        differ = await asyncio.to_thread(count_differences, self._settings)
+        ended, waits = ended_by_themselves(self._processes), sorted(ledger.waits)
         return Result(
             seed=self._options.seed,
             seconds=seconds,
             disturbances=dict(self._disturber.done),
-            findings=audit.findings(ledger, scene.paths, self._receiver),
-            left=left,
-            waits=self._waits(),
-            cut=len(ledger.cut),
-            refused=ledger.refused,
+            figures=[
+                *audit.figures(ledger, scene.paths, self._receiver, loses_marks),
+                Figure("links changed", changes.changed),
+                Figure("redirects after their answers", changes.looks),
+                Figure("old destinations", changes.old, is_fault=True),
+                Figure("figures that differ from the documents", differ, is_fault=True),
+                *left.figures(),
+                Figure(_UNLOGGED, self._unlogged_removals(), is_fault=True),
+                Figure("requests without an answer", len(ledger.cut)),
+                Figure("connections that nobody accepted", ledger.refused),
+                Figure("processes that ended by themselves", len(ended)),
+            ],
             other_answers=dict(sorted(ledger.others.items())),
-            differences=await asyncio.to_thread(count_differences, self._settings),
             report_differences=await report_differences(
                 self._settings.port, scene, audit.report_totals()
             ),
-            ended_by_themselves=ended_by_themselves(self._processes),
-            unlogged_removals=self._unlogged_removals(),
-            links_changed=self._changes.changed,
-            links_looked_at=self._changes.looks,
-            old_destinations=self._changes.old,
-            loses_marks=self._settings.journal_replicas > 0,
+            held=left.entries,
+            ended_by_themselves=ended,
+            p99_wait=percentile(waits, 0.99),
+            longest_wait=percentile(waits, 1),
         )
 
     def _unlogged_removals(self) -> int:
         log = (self._folder / "web.log").read_text("utf-8", errors="replace")
         errors = log.count(_REMOVED)
         return max(0, self._disturber.done["remove spool"] - errors)
-
-    def _waits(self) -> Waits:
-        waits = [wait.seconds for wait in self._ledger.waits] or [0.0]
-        return Waits(
-            p99=statistics.quantiles([*waits, 0.0], n=100)[98],
-            longest=max(waits),
-            longest_web_running=longest_apart_from(self._ledger.waits, self._disturber.web_spans),
-        )
 
 
 async def _audit_stores(stores: Stores) -> Audit:
@@ -231,7 +230,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _report(result: Result, as_json: bool, folder: Path) -> int:
     faults = result.faults()
     if as_json:
-        row = msgspec.to_builtins(result) | {"faults": faults}
+        row = msgspec.to_builtins(result) | {"figures": result.numbers(), "faults": faults}
         print(orjson.dumps(row, option=orjson.OPT_INDENT_2).decode())
     else:
         print(result.table())

@@ -7,10 +7,9 @@ rollups say of the documents is for `scripts.verify`.
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from uuid import UUID
 
-import msgspec
 import orjson
 
 from lab.chaos.traffic import EventAnswer, Ledger
@@ -31,73 +30,12 @@ Notification = tuple[str, int]
 """The path, of which each webhook has its own, and the id of the event."""
 
 
-class Clicks(msgspec.Struct, kw_only=True):
-    """Numbers of clicks.
+class Figure(NamedTuple):
+    """A number of the result. One that `is_fault` breaks a promise if it is not 0."""
 
-    - `doubled`: stored again, or as another click
-    - `cut_stored`: stored without an answer
-    - `visitors_wrong`: visitors of a link and day without exactly one unique click
-    """
-
-    answered: int
-    stored: int
-    lost: int
-    doubled: int
-    cut_stored: int
-    visitors: int
-    visitors_wrong: int
-
-
-class Events(msgspec.Struct, kw_only=True):
-    """Numbers of events.
-
-    - `lost`: answered, and neither it nor another event with its transaction id counts
-    - `doubled`: counted again, for the same request or transaction
-    - `ids_given_twice`: ids given to requests without a common transaction id
-    - `other_ids`: repeats of a transaction id that were not answered with the id of the event that
-      counts, which is right while a store is unavailable
-    - `left_pending`: pending although their click is stored
-    """
-
-    answered: int
-    answered_pending: int
-    stored: int
-    lost: int
-    doubled: int
-    cut_stored: int
-    ids_given_twice: int
-    other_ids: int
-    left_pending: int
-
-
-class Deliveries(msgspec.Struct, kw_only=True):
-    """Numbers of deliveries.
-
-    - `lost`: not stored for a webhook and an event that it must be notified of
-    - `doubled`: stored again, or for an event that no webhook may be notified of
-    - `not_delivered`: stored and not accepted, or not yet
-    - `not_received`: stored as delivered and never received
-    - `other_ids`: received under more than one id
-    - `repeated`: accepted again, which is right after a drain was killed
-    """
-
-    expected: int
-    stored: int
-    lost: int
-    doubled: int
-    not_delivered: int
-    not_received: int
-    other_ids: int
-    refused_once: int
-    repeated: int
-
-
-class Findings(msgspec.Struct, kw_only=True):
-    """Everything that was compared."""
-
-    clicks: Clicks
-    events: Events
-    deliveries: Deliveries
+    name: str
+    number: int
+    is_fault: bool = False
 
 
 class Receiver:
@@ -147,13 +85,18 @@ class Audit:
     def add_delivery(self, delivery: Document) -> None:
         self._deliveries.append(delivery)
 
-    def findings(self, ledger: Ledger, paths: Mapping[UUID, str], receiver: Receiver) -> Findings:
-        """Compare everything; `paths` are those of the webhooks at the receiver."""
-        return Findings(
-            clicks=self._clicks_found(ledger),
-            events=self._events_found(ledger),
-            deliveries=deliveries(self._events.values(), self._deliveries, paths, receiver),
-        )
+    def figures(
+        self, ledger: Ledger, paths: Mapping[UUID, str], receiver: Receiver, loses_marks: bool
+    ) -> list[Figure]:
+        """Compare everything; `paths` are those of the webhooks at the receiver.
+
+        `loses_marks`: a failover of Redis may lose marks of visitors, which no answer waits for.
+        """
+        return [
+            *self._of_clicks(ledger, loses_marks),
+            *self._of_events(ledger),
+            *of_deliveries(self._events.values(), self._deliveries, paths, receiver),
+        ]
 
     def report_totals(self) -> dict[str, int]:
         """Return the totals that a report of the account, bots included, must have."""
@@ -166,41 +109,47 @@ class Audit:
             ),
         }
 
-    def _clicks_found(self, ledger: Ledger) -> Clicks:
+    def _of_clicks(self, ledger: Ledger, loses_marks: bool) -> list[Figure]:
         numbers = self._clicks.values()
-        return Clicks(
-            answered=len(ledger.clicks),
-            stored=len(self._clicks),
-            lost=sum(
-                self._clicks.get(click_id) != number for number, click_id in ledger.clicks.items()
-            ),
-            doubled=len(numbers) - len(set(numbers)),
-            cut_stored=len(ledger.cut.intersection(numbers)),
-            visitors=len(self._visitors),
-            visitors_wrong=sum(first != 1 for first in self._visitors.values()),
-        )
+        lost = sum(self._clicks.get(one) != number for number, one in ledger.clicks.items())
+        wrong = sum(first != 1 for first in self._visitors.values())
+        return [
+            Figure("clicks answered", len(ledger.clicks)),
+            Figure("clicks stored", len(self._clicks)),
+            Figure("clicks stored without an answer", len(ledger.cut.intersection(numbers))),
+            Figure("clicks lost", lost, is_fault=True),
+            Figure("clicks doubled", len(numbers) - len(set(numbers)), is_fault=True),
+            Figure("visitors of a link and day", len(self._visitors)),
+            Figure("visitors not counted once", wrong, is_fault=not loses_marks),
+        ]
 
-    def _events_found(self, ledger: Ledger) -> Events:
+    def _of_events(self, ledger: Ledger) -> list[Figure]:
         counting = [one for one in self._events.values() if one["status"] in COUNTED]
         holders = _holders(counting)
-        return Events(
-            answered=len(ledger.events),
-            answered_pending=ledger.pending,
-            stored=len(self._events),
-            lost=sum(not _is_kept(answer, holders) for answer in ledger.events),
-            doubled=sum(len(ids) - 1 for ids in holders.values()),
-            cut_stored=len(ledger.cut.intersection(map(_number, self._events.values()))),
-            ids_given_twice=_ids_given_twice(ledger),
-            other_ids=sum(
-                answer.event_id not in holders.get(answer.transaction, ())
-                for answer in ledger.events
-                if answer.transaction is not None
-            ),
-            left_pending=sum(
-                one["status"] == ConversionStatus.PENDING and one["click_id"] in self._clicks
-                for one in counting
-            ),
+        lost = sum(not _is_kept(answer, holders) for answer in ledger.events)
+        doubled = sum(len(ids) - 1 for ids in holders.values())
+        # Right while a store is unavailable.
+        own_ids = sum(
+            answer.event_id not in holders.get(answer.transaction, ())
+            for answer in ledger.events
+            if answer.transaction is not None
         )
+        left_pending = sum(
+            one["status"] == ConversionStatus.PENDING and one["click_id"] in self._clicks
+            for one in counting
+        )
+        cut = ledger.cut.intersection(map(_number, self._events.values()))
+        return [
+            Figure("events answered", len(ledger.events)),
+            Figure("events answered as pending", ledger.pending),
+            Figure("events stored", len(self._events)),
+            Figure("events stored without an answer", len(cut)),
+            Figure("events lost", lost, is_fault=True),
+            Figure("events doubled", doubled, is_fault=True),
+            Figure("event ids given twice", _ids_given_twice(ledger), is_fault=True),
+            Figure("repeats answered with an id of their own", own_ids),
+            Figure("events pending although their click is stored", left_pending, is_fault=True),
+        ]
 
 
 def _holders(counting: Iterable[Document]) -> dict[str | int, set[int]]:
@@ -226,12 +175,12 @@ def _ids_given_twice(ledger: Ledger) -> int:
     return len(given) - len({event_id for event_id, _ in given})
 
 
-def deliveries(
+def of_deliveries(
     events: Iterable[Document],
     rows: Iterable[Document],
     paths: Mapping[UUID, str],
     receiver: Receiver,
-) -> Deliveries:
+) -> list[Figure]:
     """Compare stored `events` and deliveries (`rows`) with what `receiver` got.
 
     `paths` are those of the webhooks, all of one account.
@@ -245,14 +194,20 @@ def deliveries(
     statuses = [((paths[row["webhook_id"]], row["event_id"]), row["status"]) for row in rows]
     stored = Counter(one for one, _ in statuses)
     delivered = {one for one, status in statuses if status == DeliveryStatus.DELIVERED}
-    return Deliveries(
-        expected=len(expected),
-        stored=stored.total(),
-        lost=len(expected - stored.keys()),
-        doubled=stored.total() - len(expected & stored.keys()),
-        not_delivered=sum(status != DeliveryStatus.DELIVERED for _, status in statuses),
-        not_received=len(delivered - receiver.received.keys()),
-        other_ids=sum(len(ids) - 1 for ids in receiver.received.values()),
-        refused_once=len(receiver.refused),
-        repeated=sum(ids.total() - len(ids) for ids in receiver.received.values()),
-    )
+    received = receiver.received
+    other_ids = sum(len(ids) - 1 for ids in received.values())
+    # Right after a drain was killed.
+    repeated = sum(ids.total() - len(ids) for ids in received.values())
+    undelivered = sum(status != DeliveryStatus.DELIVERED for _, status in statuses)
+    doubled = stored.total() - len(expected & stored.keys())
+    return [
+        Figure("deliveries expected", len(expected)),
+        Figure("deliveries stored", stored.total()),
+        Figure("deliveries lost", len(expected - stored.keys()), is_fault=True),
+        Figure("deliveries doubled or unwanted", doubled, is_fault=True),
+        Figure("deliveries not delivered", undelivered, is_fault=True),
+        Figure("deliveries not received", len(delivered - received.keys()), is_fault=True),
+        Figure("deliveries received with another id", other_ids, is_fault=True),
+        Figure("deliveries refused once", len(receiver.refused)),
+        Figure("deliveries received again, with the same id", repeated),
+    ]

@@ -152,15 +152,10 @@ class Processes:
 
 
 class Disturber:
-    """A disturber of processes, which follows a schedule.
-
-    `done` counts disturbances by kind; `web_spans` are the times, by the monotonic clock, in which
-    the web process was killed or stopped.
-    """
+    """A disturber of processes, which follows a schedule; `done` counts by kind."""
 
     def __init__(self, kinds: Sequence[str]) -> None:
         self.done: Counter[str] = Counter(dict.fromkeys(kinds, 0))
-        self.web_spans: list[tuple[float, float]] = []
         self._free: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     async def run(self, processes: Processes, planned: Sequence[Disturbance]) -> None:
@@ -180,11 +175,8 @@ class Disturber:
         for one in planned:
             await asyncio.sleep(max(0.0, began + one.at - time.monotonic()))
             async with self._free[one.killed]:
-                since = time.monotonic()
                 await _disturb(processes, one)
             self.done[one.kind] += 1
-            if one.killed == "web":
-                self.web_spans.append((since, time.monotonic()))
 
 
 @asynccontextmanager

@@ -134,19 +134,12 @@ class EventAnswer(NamedTuple):
     transaction: str | None
 
 
-class Wait(NamedTuple):
-    """The wait for an answer, in seconds; `began` is by the monotonic clock."""
-
-    began: float
-    seconds: float
-
-
 class Ledger:
     """The answer to every request.
 
     `clicks` and `events` were answered as recorded. A `cut` request was sent and never answered, so
     it may be stored or not. `refused` counts connections nobody accepted; `others` counts other
-    answers by kind of request and status.
+    answers by kind of request and status. `waits` are the seconds until each answer.
     """
 
     def __init__(self) -> None:
@@ -157,7 +150,7 @@ class Ledger:
         self.refused = 0
         self.cut: set[int] = set()
         self.others: Counter[str] = Counter()
-        self.waits: list[Wait] = []
+        self.waits: list[float] = []
 
     @property
     def answered(self) -> int:
@@ -177,15 +170,6 @@ class Ledger:
     def add_other(self, request: Request, status: int) -> None:
         """Add an answer that does not say that the request is recorded."""
         self.others[f"{'click' if request.is_click else 'event'} {status}"] += 1
-
-
-def longest_apart_from(waits: Sequence[Wait], spans: Sequence[tuple[float, float]]) -> float:
-    """Return the longest of the waits that no span of time touches; 0.0 if there is none."""
-
-    def is_apart(wait: Wait) -> bool:
-        return all(wait.began + wait.seconds < begin or end < wait.began for begin, end in spans)
-
-    return max((wait.seconds for wait in waits if is_apart(wait)), default=0.0)
 
 
 class LedgerTraffic(Traffic):
@@ -228,7 +212,7 @@ class LedgerTraffic(Traffic):
 
     def is_expected(self, request: bytes, answer: bytes) -> bool:
         asked, began = self._in_flight.pop(request)
-        self._ledger.waits.append(Wait(began, time.monotonic() - began))
+        self._ledger.waits.append(time.monotonic() - began)
         status = int(answer[9:12])
         if asked.is_click and status == 302 and (click_id := click_id_of(answer)):
             self._ledger.add_click(asked, click_id)

@@ -46,8 +46,8 @@ def check_run(folder: Path, topology: str) -> None:
     assert result["faults"] == [], errors
     assert process.returncode == 0
     assert result["disturbances"] == dict.fromkeys(kinds, 1)
-    assert result["findings"]["clicks"]["answered"] > 0
-    assert result["findings"]["events"]["answered"] > 0
+    assert result["figures"]["clicks answered"] > 0
+    assert result["figures"]["events answered"] > 0
     assert list(folder.iterdir()) == []
 
 

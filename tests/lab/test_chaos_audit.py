@@ -5,16 +5,16 @@ from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
-import msgspec
 import pytest
 from bson import Decimal128
+from msgspec.structs import replace
 
-from lab.chaos.audit import Audit, Findings, Receiver
-from lab.chaos.result import Result, Undrained, Waits
+from lab.chaos.audit import Audit, Figure, Receiver
+from lab.chaos.result import Result, Undrained
 from lab.chaos.traffic import Ledger, Request
 from tests.factories import Document, make_click_document, make_event_document
 
-ACCOUNT, LINK, CONFIG = UUID(int=1), UUID(int=2), UUID(int=3)
+ACCOUNT, LINK, CONFIG, WEBHOOK = (UUID(int=number) for number in range(1, 5))
 
 
 def click(number: int, **fields: Any) -> Document:
@@ -41,17 +41,24 @@ def event(number: int, **fields: Any) -> Document:
     )
 
 
+def delivery(number: int) -> Document:
+    return {"webhook_id": WEBHOOK, "event_id": 500 + number, "status": "delivered"}
+
+
 class Run:
-    """Three clicks and two events, answered, stored and counted; then something is changed."""
+    """Three clicks and two events, answered, stored and delivered; then something is changed."""
 
     def __init__(self) -> None:
-        self.ledger = Ledger()
+        self.ledger, self.receiver = Ledger(), Receiver()
         self.clicks = [click(1), click(2), click(3, bot="crawler", unique=False)]
         self.events = [event(4), event(5, transaction_id="order-5")]
+        self.deliveries = [delivery(4), delivery(5)]
         for number in (1, 2, 3):
             self.ledger.add_click(Request(True, number, None, b""), UUID(int=1000 + number))
         self.answer(4, 504)
         self.answer(5, 505, "order-5")
+        for number in (504, 505):
+            self.receiver.received["/0", number]["msg"] += 1
 
     def answer(self, number: int, event_id: int, transaction: str | None = None) -> None:
         self.ledger.add_event(Request(False, number, transaction, b""), event_id, "found")
@@ -62,148 +69,135 @@ class Run:
             audit.add_click(row)
         for row in self.events:
             audit.add_event(row)
+        for row in self.deliveries:
+            audit.add_delivery(row)
         return audit
 
-    def findings(self) -> Findings:
-        return self.audited().findings(self.ledger, {}, Receiver())
+    def result(self) -> Result:
+        paths = {WEBHOOK: "/0"}
+        figures = self.audited().figures(self.ledger, paths, self.receiver, loses_marks=False)
+        return Result(
+            seed=1,
+            seconds=2.0,
+            disturbances={"kill web": 1},
+            figures=figures,
+            other_answers={},
+            report_differences=[],
+            held=[],
+            ended_by_themselves=[],
+            p99_wait=0.1,
+            longest_wait=0.2,
+        )
 
 
-def result(findings: Findings, **fields: Any) -> Result:
-    plain = Result(
-        seed=1,
-        seconds=2.0,
-        disturbances={"kill web": 1},
-        findings=findings,
-        left=Undrained(),
-        waits=Waits(p99=0.1, longest=0.2, longest_web_running=0.1),
-        cut=0,
-        refused=0,
-        other_answers={},
-        differences=0,
-        report_differences=[],
-        ended_by_themselves=[],
-    )
-    return msgspec.structs.replace(plain, **fields)
+def test_a_run_without_faults_has_none() -> None:
+    assert Run().result().faults() == []
+    assert Run().audited().report_totals() == {"clicks": 3, "uniqueClicks": 2, "conversions": 2}
 
 
-def faults(run: Run) -> list[str]:
-    return result(run.findings()).faults()
+FAULTS: dict[str, tuple[Callable[[Run], object], list[str]]] = {
+    "a click is lost": (lambda run: run.clicks.pop(0), ["1 clicks lost"]),
+    "another click has its id": (
+        lambda run: run.clicks[0].update(query="n=9"),
+        ["1 clicks lost"],
+    ),
+    "a click is doubled": (
+        lambda run: run.clicks.append(click(1, _id=UUID(int=77), unique=False)),
+        ["1 clicks doubled"],
+    ),
+    "a visitor counts twice": (
+        lambda run: run.clicks.append(click(9, address="81.2.1.7")),
+        ["1 visitors not counted once"],
+    ),
+    "a visitor never counts": (
+        lambda run: run.clicks[0].update(unique=False),
+        ["1 visitors not counted once"],
+    ),
+    "an event is lost": (
+        lambda run: run.events.pop(0),
+        ["1 events lost", "1 deliveries doubled or unwanted"],
+    ),
+    "a transaction stays claimed": (
+        lambda run: run.events[1].update(status="claimed"),
+        ["1 events lost", "1 deliveries doubled or unwanted"],
+    ),
+    "an event is doubled": (
+        lambda run: run.events.append(event(4, _id=600, status="pending")),
+        ["1 events doubled"],
+    ),
+    "a transaction counts twice": (
+        lambda run: run.events.append(event(6, transaction_id="order-5", status="pending")),
+        ["1 events doubled"],
+    ),
+    "an id is given twice": (
+        lambda run: run.answer(7, 504),
+        ["1 events lost", "1 event ids given twice"],
+    ),
+    "an event stays pending": (
+        lambda run: run.events.append(event(8, status="pending", click_id=run.clicks[0]["_id"])),
+        ["1 events pending although their click is stored"],
+    ),
+    "a delivery is lost": (lambda run: run.deliveries.pop(), ["1 deliveries lost"]),
+    "a delivery is doubled": (
+        lambda run: run.deliveries.append(run.deliveries[0]),
+        ["1 deliveries doubled or unwanted"],
+    ),
+    "a delivery stays due": (
+        lambda run: run.deliveries[0].update(status="due"),
+        ["1 deliveries not delivered"],
+    ),
+    "a delivery never arrived": (
+        lambda run: run.receiver.received.pop(("/0", 504)),
+        ["1 deliveries not received"],
+    ),
+    "a delivery has two ids": (
+        lambda run: run.receiver.received["/0", 504].update(["other"]),
+        ["1 deliveries received with another id"],
+    ),
+}
 
 
-def test_a_run_without_faults_has_no_findings() -> None:
-    run = Run()
-    assert faults(run) == []
-    assert run.audited().report_totals() == {"clicks": 3, "uniqueClicks": 2, "conversions": 2}
-
-
-def test_a_spool_that_was_removed_without_an_error_in_the_log_is_a_fault() -> None:
-    found = result(Run().findings(), unlogged_removals=1).faults()
-    assert found == ["1 removed spools without an error in the log"]
-
-
-def lose_a_click(run: Run) -> None:
-    del run.clicks[0]
-
-
-def store_another_click_under_the_id(run: Run) -> None:
-    run.clicks[0] = click(9, _id=run.clicks[0]["_id"])
-
-
-def double_a_click(run: Run) -> None:
-    run.clicks.append(click(1, _id=UUID(int=77), unique=False))
-
-
-def count_a_visitor_twice(run: Run) -> None:
-    run.clicks.append(click(9, address="81.2.1.7"))
-
-
-def count_a_visitor_never(run: Run) -> None:
-    run.clicks[0]["unique"] = False
-
-
-def lose_an_event(run: Run) -> None:
-    del run.events[0]
-
-
-def leave_an_event_claimed(run: Run) -> None:
-    run.events[1]["status"] = "claimed"
-
-
-def double_an_event(run: Run) -> None:
-    run.events.append(event(4, _id=600))
-
-
-def count_a_transaction_twice(run: Run) -> None:
-    run.events.append(event(6, transaction_id="order-5"))
-
-
-def give_an_id_twice(run: Run) -> None:
-    run.answer(7, 504)
-
-
-def leave_an_event_pending(run: Run) -> None:
-    run.events[0] |= {"status": "pending", "click_id": run.clicks[0]["_id"]}
-
-
-@pytest.mark.parametrize(
-    ("change", "expected"),
-    [
-        (lose_a_click, ["1 clicks lost"]),
-        (store_another_click_under_the_id, ["1 clicks lost"]),
-        (double_a_click, ["1 clicks doubled"]),
-        (count_a_visitor_twice, ["1 visitors not counted once"]),
-        (count_a_visitor_never, ["1 visitors not counted once"]),
-        (lose_an_event, ["1 events lost"]),
-        (leave_an_event_claimed, ["1 events lost"]),
-        (double_an_event, ["1 events doubled"]),
-        (count_a_transaction_twice, ["1 events doubled"]),
-        (give_an_id_twice, ["1 events lost", "1 event ids given twice"]),
-        (leave_an_event_pending, ["1 events left pending although their click is stored"]),
-    ],
-)
-def test_a_fault_is_found(change: Callable[[Run], None], expected: list[str]) -> None:
+@pytest.mark.parametrize(("change", "expected"), FAULTS.values(), ids=FAULTS)
+def test_a_fault_is_found(change: Callable[[Run], object], expected: list[str]) -> None:
     run = Run()
     change(run)
-    assert faults(run) == expected
+    assert run.result().faults() == expected
+    assert f"FAULT: {expected[0]}" in run.result().table()
 
 
-def test_repeats_of_a_transaction_may_have_ids_of_their_own_and_are_reported() -> None:
+def test_what_is_right_under_faults_is_reported_and_is_none() -> None:
     run = Run()
     run.answer(8, 888, "order-5")
-    assert faults(run) == []
-    assert run.findings().events.other_ids == 1
-
-
-def test_a_click_without_an_answer_may_be_stored() -> None:
-    run = Run()
     run.clicks.append(click(20))
-    run.ledger.cut.add(20)
-    run.ledger.cut.add(21)
-    assert faults(run) == []
-    assert run.findings().clicks.cut_stored == 1
+    run.ledger.cut |= {20, 21}
+    run.receiver.received["/0", 504]["msg"] += 1
+    assert run.result().faults() == []
+    numbers = run.result().numbers()
+    assert numbers["repeats answered with an id of their own"] == 1
+    assert numbers["clicks stored without an answer"] == 1
+    assert numbers["deliveries received again, with the same id"] == 1
 
 
 @pytest.mark.parametrize(
     ("fields", "expected"),
     [
-        ({"left": Undrained(journal=2)}, ["2 journal entries not drained"]),
-        (
-            {"left": Undrained(journal=1, entries=["7-0"])},
-            ["1 journal entries not drained", "journal: 7-0"],
-        ),
-        ({"left": Undrained(spool_files=1)}, ["1 spool files not replayed"]),
-        ({"left": Undrained(dead_letters=3)}, ["3 dead letters"]),
+        ({"figures": Undrained(journal=2).figures()}, ["2 journal entries not drained"]),
+        ({"figures": Undrained(spool_files=1).figures()}, ["1 spool files not replayed"]),
+        ({"figures": Undrained(dead_letters=3).figures()}, ["3 dead letters"]),
+        ({"figures": [Figure("old destinations", 1, is_fault=True)]}, ["1 old destinations"]),
+        ({"held": ["7-0"]}, ["journal: 7-0"]),
         ({"other_answers": {"click 404": 5, "event 503": 2}}, ["5 answers click 404"]),
-        (
-            {"differences": 2},
-            ["2 figures of rollups and reports differ from the documents"],
-        ),
         ({"report_differences": ["clicks: 1"]}, ["report: clicks: 1"]),
     ],
 )
-def test_undrained_entries_and_wrong_answers_are_faults(
+def test_what_is_left_and_wrong_answers_are_faults(
     fields: dict[str, Any], expected: list[str]
 ) -> None:
-    ended = result(Run().findings(), **fields)
-    assert ended.faults() == expected
-    assert f"FAULT: {expected[0]}" in ended.table()
+    assert replace(Run().result(), **fields).faults() == expected
+
+
+def test_every_tenth_new_message_is_refused_once() -> None:
+    receiver = Receiver()
+    taken = [receiver.accept("/0", f"msg_{n}", b'{"event":%d}' % n) for n in range(30)]
+    assert taken.count(False) == 3
+    assert all(receiver.accept("/0", one, b'{"event":99}') for one in sorted(receiver.refused))

@@ -1,75 +1,128 @@
-"""The requests of `make chaos`."""
+"""The load and the schedule of `make chaos`, drawn from a seed, and the ledger of answers."""
 
-import json
+import asyncio
 import re
 from collections import Counter
-from itertools import islice
+from collections.abc import Callable
 from uuid import UUID
 
-import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from lab.chaos.traffic import Request, Requests
+from lab.chaos.disturbances import MAX_SECONDS, SERVICE_KINDS, schedule
+from lab.chaos.topology import TOPOLOGIES
+from lab.chaos.traffic import Ledger, Request, Requests, run_load
 from lab.scene import Place, Scene
+from tests.lab.answering import BUSY, CLICK_ID, REDIRECT, answering
+from tests.waiting import eventually
 
 SCENE = Scene(UUID(int=1), "key", [Place("one"), Place("two", "go.chaos.test")], ["p1", "p2"], {})
 CLICKS = [UUID(int=number) for number in range(1, 50)]
+JSON = b'{"success": true, "eventId": 12, "clickStatus": "pending"}'
+RECORDED = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%b" % (len(JSON), JSON)
 
 
 def drawn(count: int, seed: int = 1) -> list[list[Request]]:
     requests = Requests(SCENE, seed, CLICKS)
-    return list(islice(iter(requests.next, []), count))
+    return [requests.next() for _ in range(count)]
 
 
-def test_a_seed_draws_the_same_requests() -> None:
-    assert drawn(300) == drawn(300)
-    assert drawn(300) != drawn(300, seed=2)
-
-
-def test_no_number_is_sent_twice() -> None:
-    numbers = [one.number for group in drawn(2000) for one in group]
-    assert len(numbers) == len(set(numbers))
-
-
-def test_every_request_carries_its_number() -> None:
-    for one in (one for group in drawn(500) for one in group):
-        text = one.data.decode()
-        assert re.search(
-            rf"[?&]n={one.number}(&| )|n%22%3A\+{one.number}%7D|n\": {one.number}}}", text
-        )
+def test_a_seed_draws_the_same_requests_each_with_a_number_of_its_own() -> None:
+    assert drawn(300) == drawn(300) != drawn(300, seed=2)
+    requests = [one for group in drawn(2000) for one in group]
+    assert len({one.number for one in requests}) == len(requests)
+    for one in requests:
+        number = rf"[?&]n={one.number}(&| )|n%22%3A\+{one.number}%7D|n\": {one.number}}}"
+        assert re.search(number, one.data.decode())
 
 
 def test_there_is_every_kind_of_request() -> None:
-    groups = drawn(3000)
+    groups = drawn(5000)
     text = b"".join(one.data for group in groups for one in group).decode()
     for part in ("GET /c/one", "GET /api/click?s=two&d=go.chaos.test", "Host: go.chaos.test"):
         assert part in text
     for part in ("POST /api/event", "GET /api/event?", "Googlebot", "Sec-Purpose: prefetch"):
         assert part in text
-    ways = {
-        (bool(re.search("pbk", one.data.decode())), bool(re.search("click_id", one.data.decode())))
-        for group in groups
-        for one in group
-        if not one.is_click
-    }
+    events = [one.data for group in groups for one in group if not one.is_click]
+    ways = {(b"pbk" in one, b"click_id" in one) for one in events}
     assert ways == {(True, False), (False, True), (True, True)}
+    # Transaction ids are sent by several at once, and again later.
+    assert any(len(group) > 1 and len({one.transaction for one in group}) == 1 for group in groups)
+    transactions = Counter(group[0].transaction for group in groups if group[0].transaction)
+    assert max(transactions.values()) > 1
 
 
-def test_transaction_ids_are_sent_at_once_and_again_later_with_the_same_fields() -> None:
-    groups = drawn(5000)
-    at_once = [group for group in groups if len(group) > 1]
-    assert at_once
-    assert all(len({one.transaction for one in group}) == 1 for group in at_once)
-    assert all(group[0].transaction for group in at_once)
-    first_of_group = Counter(group[0].transaction for group in groups if group[0].transaction)
-    assert max(first_of_group.values()) > 1
+async def loaded(
+    answer: Callable[[bytes, asyncio.StreamWriter], None], done: Callable[[Ledger], bool]
+) -> Ledger:
+    """Return the ledger of a load that is stopped when it is `done`."""
+    ledger, stop = Ledger(), asyncio.Event()
+
+    async def serve(head: bytes, writer: asyncio.StreamWriter) -> None:
+        answer(head, writer)
+
+    async with answering(serve) as port:
+        running = asyncio.create_task(run_load(SCENE, port, ledger, 1, 500, stop))
+        await eventually(lambda: done(ledger))
+        stop.set()
+        await running
+    return ledger
 
 
-@pytest.mark.parametrize("method", ["GET", "POST"])
-def test_requests_are_whole(method: str) -> None:
-    for one in (one for group in drawn(500) for one in group):
-        head, _, body = one.data.partition(b"\r\n\r\n")
-        if not head.startswith(method.encode()):
-            continue
-        length = re.search(rb"Content-Length: (\d+)", head)
-        assert len(body) == (int(length[1]) if length else 0)
-        assert not body or json.loads(body)["metadata"] == {"n": one.number}
+async def test_answers_are_written_down_with_their_ids() -> None:
+    ledger = await loaded(
+        lambda head, writer: writer.write(RECORDED if b"/api/event" in head else REDIRECT),
+        lambda ledger: len(ledger.events) > 3,
+    )
+    assert set(ledger.clicks.values()) == {CLICK_ID}
+    assert {one.event_id for one in ledger.events} == {12}
+    assert len(ledger.waits) == ledger.answered == ledger.pending + len(ledger.clicks)
+    assert (ledger.cut, ledger.refused, dict(ledger.others)) == (set(), 0, {})
+
+
+async def test_a_request_whose_connection_breaks_is_cut_and_not_sent_again() -> None:
+    heads: list[bytes] = []
+
+    def cut(head: bytes, writer: asyncio.StreamWriter) -> None:
+        heads.append(head)
+        writer.write(REDIRECT[:40])
+        writer.close()
+
+    ledger = await loaded(cut, lambda ledger: len(ledger.cut) > 5)
+    assert ledger.answered == 0
+    assert len(heads) == len(ledger.cut)
+
+
+async def test_other_answers_are_counted_by_kind_and_status() -> None:
+    wrong = REDIRECT.replace(b"click_id", b"other")
+    ledger = await loaded(
+        lambda head, writer: writer.write(BUSY if b"/api/event" in head else wrong),
+        lambda ledger: len(ledger.others) == 2,
+    )
+    assert set(ledger.others) == {"click 302", "event 503"}
+    assert ledger.answered == 0
+
+
+KINDS = (*SERVICE_KINDS, *TOPOLOGIES["single"].actions)
+
+
+@given(seed=st.integers(), count=st.integers(0, 100), seconds=st.floats(1, 10_000))
+def test_a_schedule_is_that_of_its_seed_balanced_in_order_and_within_bounds(
+    seed: int, count: int, seconds: float
+) -> None:
+    planned = schedule(seed, seconds, count, 2, KINDS)
+    assert planned == schedule(seed, seconds, count, 2, KINDS)
+    numbers = Counter(dict.fromkeys(KINDS, 0)) + Counter(one.kind for one in planned)
+    assert len(planned) == count
+    assert max(numbers.values(), default=0) - min(numbers[kind] for kind in KINDS) <= 1
+    assert [one.at for one in planned] == sorted(one.at for one in planned)
+    assert all(0 <= one.at <= seconds for one in planned)
+    assert all(0 <= one.seconds <= min(MAX_SECONDS, seconds / 10) for one in planned)
+
+
+def test_every_drain_and_store_is_disturbed_some_for_long_and_the_spool_of_a_living_web() -> None:
+    planned = schedule(1, 600, 400, 2, KINDS)
+    assert {one.process for one in planned} == {"web", "redis", "mongod", "drain 1", "drain 2"}
+    assert any(one.seconds > 10 for one in planned)  # longer than a drain may be silent
+    removals = {(one.process, one.killed) for one in planned if one.action == "remove"}
+    assert removals == {("web", "redis")}
