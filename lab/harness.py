@@ -5,16 +5,27 @@ However a run ends, its processes are ended and its folder is removed.
 
 import argparse
 import asyncio
+import os
 import signal
 import sys
 import tempfile
 import textwrap
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
+from collections.abc import (
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Collection,
+    Coroutine,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
+import msgspec
 import uvloop
 
 from config import logging
@@ -43,6 +54,56 @@ def option_parser(name: str, description: str, epilog: str) -> argparse.Argument
         description=textwrap.fill(description, _HELP_COLUMNS),
         epilog=epilog,
         formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+
+
+def add_rows(
+    parser: argparse.ArgumentParser, rows: Sequence[T], names_of: Callable[[T], Collection[str]]
+) -> None:
+    """Add the option that chooses rows by their names, all by default."""
+
+    def chosen(text: str) -> list[T]:
+        named = {name.strip() for name in text.split(",")}
+        known = dict.fromkeys(name for row in rows for name in names_of(row))
+        if unknown := sorted(named - known.keys()):
+            raise argparse.ArgumentTypeError(
+                f"no such row: {unknown[0]!r}; there are {', '.join(known)}"
+            )
+        return [row for row in rows if not named.isdisjoint(names_of(row))]
+
+    parser.add_argument("--rows", type=chosen, default=list(rows), help="rows, by commas [all]")
+
+
+class Machine:
+    """The machine as it is before a run: for the table, and for the JSON file of every figure."""
+
+    def __init__(self) -> None:
+        self._busy = os.getloadavg()[0]
+        self._began = time.monotonic()
+
+    def __str__(self) -> str:
+        seconds = time.monotonic() - self._began
+        return (
+            f"{os.cpu_count()} cores with a load of {self._busy:.1f} before; "
+            f"{seconds:.0f} s altogether"
+        )
+
+    def write(self, path: Path, figures: Mapping[str, Any]) -> None:
+        """Write figures to a file, and print its name."""
+        at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+        of_machine = {"at": at, "cores": os.cpu_count(), "load_before": self._busy}
+        path.write_bytes(msgspec.json.format(msgspec.json.encode({**of_machine, **figures})))
+        print(f"\nwritten to {path}")
+
+
+def add_json(parser: argparse.ArgumentParser, default: str) -> None:
+    """Add the option with the path of the JSON file."""
+    parser.add_argument(
+        "--json",
+        type=Path,
+        default=Path(default),
+        metavar="FILE",
+        help=f"file for every figure [{default}]",
     )
 
 

@@ -17,7 +17,7 @@ from lab.abuse.attack import Target, build
 from lab.abuse.attacker import ROWS, Row, Servers, attacker
 from lab.abuse.result import MAX_SLOWDOWN, MAX_TRIES, Attacked, Phases, Result, line, table
 from lab.client import Load, Outcome, Schedule
-from lab.harness import beside, on_own_stores, option_parser
+from lab.harness import add_rows, beside, on_own_stores, option_parser
 from lab.many_values import VALUES
 from lab.process_usage import MemoryWatch
 from lab.processes import Process, free_ports, running
@@ -169,7 +169,7 @@ def _parser() -> argparse.ArgumentParser:
         "attacker got an answer that is not allowed.",
         f"attacks:\n{names}\n\nexample:\n  make abuse ARGS='--rows names,nested-json'",
     )
-    parser.add_argument("--rows", type=_rows, default=ROWS, help="names of attacks [all]")
+    add_rows(parser, ROWS, lambda row: {row.name})
     parser.add_argument(
         "--seconds",
         type=positive,
@@ -186,15 +186,6 @@ def _parser() -> argparse.ArgumentParser:
         help="different values of a day in the attack of that name [200000]",
     )
     return parser
-
-
-def _rows(text: str) -> Sequence[Row]:
-    known = {row.name: row for row in ROWS}
-    names = text.split(",")
-    for name in names:
-        if name not in known:
-            raise argparse.ArgumentTypeError(f"no such attack: {name!r}")
-    return [known[name] for name in names]
 
 
 if __name__ == "__main__":

@@ -1,34 +1,28 @@
 """`python -m lab.bench`: the options, the progress, the table and the JSON file."""
 
 import argparse
-import os
 import random
 import sys
-import time
 from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
-from typing import Any, Final, NamedTuple
-
-import msgspec
+from typing import NamedTuple
 
 from config.settings import Settings
 from lab.bench import wrk
 from lab.bench.cost import Costs, cost_lines, measure_cost, measure_waiting
-from lab.bench.figures import Figures, figures
+from lab.bench.figures import figures
 from lab.bench.measure import Bench, Measured, Options
-from lab.bench.rows import ROWS, Row, chosen, missing
+from lab.bench.rows import ROWS, Row, missing
 from lab.bench.sustained import ATTEMPTS, Search
 from lab.bench.table import table
-from lab.bench.targets import Target, targets
-from lab.harness import on_own_stores, option_parser
+from lab.bench.targets import targets
+from lab.harness import Machine, add_json, add_rows, on_own_stores, option_parser
 from lab.scene import prepare_load
 from lab.stores import open_stores
 from scripts.command import positive
 from scripts.progress import ProgressLine
-
-JSON_FILE: Final = "bench-result.json"
 
 Rounds = defaultdict[str, list[Measured]]
 
@@ -105,22 +99,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Raises SystemExit if something cannot be measured.
     """
     parsed = _parser().parse_args(arguments)
-    parsed.busy = os.getloadavg()[0]
-    line, began = ProgressLine(), time.monotonic()
+    line, machine = ProgressLine(), Machine()
     try:
         results = on_own_stores("bench", lambda folder, stores: _run(stores, folder, parsed, line))
     finally:
         line.end()
-    _report(parsed, results, time.monotonic() - began)
+    _report(parsed, results, machine)
     return 0
 
 
-def _report(parsed: argparse.Namespace, results: Results, seconds: float) -> None:
+def _report(parsed: argparse.Namespace, results: Results, machine: Machine) -> None:
     found = figures(results.rows, results.full, results.sustained, results.half)
     print(
         f"{parsed.rounds} rounds of {parsed.seconds} s, {parsed.connections} connections, "
-        f"load by {parsed.client}, {os.cpu_count()} cores with a load of {parsed.busy:.1f} before; "
-        f"{seconds:.0f} s altogether"
+        f"load by {parsed.client}, {machine}"
     )
     for row in parsed.rows:
         if lacking := missing(row):
@@ -131,31 +123,15 @@ def _report(parsed: argparse.Namespace, results: Results, seconds: float) -> Non
     print(table(found, wanted))
     for costs in results.costs:
         print("", *cost_lines(costs), sep="\n")
-    written = msgspec.json.encode(_as_json(parsed, results, found, wanted))
-    parsed.json.write_bytes(msgspec.json.format(written))
-    print(f"\nwritten to {parsed.json}")
-
-
-def _as_json(
-    parsed: argparse.Namespace,
-    results: Results,
-    found: Sequence[Figures],
-    wanted: Sequence[Target],
-) -> dict[str, Any]:
-    return {
-        "at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-        "rounds": parsed.rounds,
-        "seconds": parsed.seconds,
-        "connections": parsed.connections,
-        "client": parsed.client,
-        "cores": os.cpu_count(),
-        "load_before": parsed.busy,
+    options = ("rounds", "seconds", "connections", "client", "sustained_seconds")
+    figures_of_run = {
+        **{name: getattr(parsed, name) for name in options},
         "rows": found,
         "costs": results.costs,
         "targets": [target._asdict() for target in wanted],
         "measured": {"full": results.full, "tried": results.tried, "half": results.half},
-        "sustained_seconds": parsed.sustained_seconds,
     }
+    machine.write(parsed.json, figures_of_run)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -177,7 +153,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--connections", type=positive, default=64, help="concurrent connections [64]"
     )
-    parser.add_argument("--rows", type=_rows, default=list(ROWS), help="rows such as a,c,f [all]")
+    add_rows(parser, ROWS, lambda row: {row.key, row.key[0]})
     parser.add_argument(
         "--cost",
         type=positive,
@@ -193,21 +169,8 @@ def _parser() -> argparse.ArgumentParser:
         default="wrk" if wrk.is_installed() else "own",
         help="load generator [wrk where it is installed]",
     )
-    parser.add_argument(
-        "--json",
-        type=Path,
-        default=Path(JSON_FILE),
-        metavar="FILE",
-        help=f"file for every figure [{JSON_FILE}]",
-    )
+    add_json(parser, "bench-result.json")
     return parser
-
-
-def _rows(text: str) -> list[Row]:
-    try:
-        return chosen(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 if __name__ == "__main__":

@@ -104,18 +104,6 @@ ROWS: Final = (
 )
 
 
-def chosen(keys: str) -> list[Row]:
-    """Return the rows whose keys are named; `f` names f1 and f2.
-
-    Raises ValueError if a key names no row.
-    """
-    named = [key.strip() for key in keys.split(",")]
-    for key in named:
-        if not key or not any(row.key.startswith(key) for row in ROWS):
-            raise ValueError(f"no such row: {key!r}; there are {', '.join(r.key for r in ROWS)}")
-    return [row for row in ROWS if row.key.startswith(tuple(named))]
-
-
 def missing(row: Row) -> str:
     """Return what a row needs and this machine lacks; empty if it can be measured."""
     if row.serving == "nginx":

@@ -1,12 +1,10 @@
 """`python -m lab.growth`: the options, the directions, the table and the JSON file."""
 
 import argparse
-import os
 import sys
-import time
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 from pymongo.errors import PyMongoError
@@ -14,11 +12,18 @@ from redis.exceptions import RedisError
 
 from config.settings import Settings
 from lab.growth import accounts, links, lists, months, receivers, reports
-from lab.growth.figures import Figures, Samples, broken, figures, table
+from lab.growth.figures import Samples, broken, figures, table
 from lab.growth.filling import Filling
-from lab.growth.rows import ROWS, Direction, Row, chosen
+from lab.growth.rows import ROWS, Direction
 from lab.growth.run import Run, Sizes
-from lab.harness import CannotMeasure, on_own_stores, option_parser
+from lab.harness import (
+    CannotMeasure,
+    Machine,
+    add_json,
+    add_rows,
+    on_own_stores,
+    option_parser,
+)
 from lab.result import exit_code
 from scripts.command import positive
 from scripts.progress import ProgressLine
@@ -29,7 +34,6 @@ LINKS: Final = 100_000
 MANY_LINKS: Final = 1_000_000
 ACCOUNTS: Final = 1_000
 MANY_ACCOUNTS: Final = 100_000
-JSON_FILE: Final = "growth-result.json"
 
 _NOT_MEASURED: Final = (CannotMeasure, PyMongoError, RedisError, TrackerError)
 """Errors of one direction, such as a store without an answer. The others are measured."""
@@ -68,18 +72,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Raises SystemExit if nothing can be measured.
     """
     parsed = _parser().parse_args(arguments)
-    busy, began = os.getloadavg()[0], time.monotonic()
+    machine = Machine()
     samples = on_own_stores("growth", lambda folder, stores: _run(folder, stores, parsed))
     found, sizes = figures(parsed.rows, samples), _sizes(parsed)
     print(
         f"up to {sizes.links:,} links, {sizes.accounts:,} accounts, {sizes.webhooks:,} webhooks, "
-        f"{sizes.clicks:,} clicks; medians of {sizes.rounds}, {os.cpu_count()} cores with a load "
-        f"of {busy:.1f} before; {time.monotonic() - began:.0f} s altogether"
+        f"{sizes.clicks:,} clicks; medians of {sizes.rounds}, {machine}"
     )
     print(table(found))
-    written = msgspec.json.encode(_as_json(sizes, busy, found))
-    parsed.json.write_bytes(msgspec.json.format(written))
-    print(f"\nwritten to {parsed.json}")
+    machine.write(parsed.json, {"sizes": sizes, "rows": found})
     return exit_code(broken(found))
 
 
@@ -93,16 +94,6 @@ def _sizes(parsed: argparse.Namespace) -> Sizes:
         requests=parsed.requests,
         seconds=parsed.seconds,
     )
-
-
-def _as_json(sizes: Sizes, busy: float, found: Sequence[Figures]) -> dict[str, Any]:
-    return {
-        "at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-        "cores": os.cpu_count(),
-        "load_before": busy,
-        "sizes": sizes,
-        "rows": found,
-    }
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -134,24 +125,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--seconds", type=positive, default=4, help="seconds of a load at a steady rate [4]"
     )
-    parser.add_argument(
-        "--rows", type=_rows, default=list(ROWS), help="rows or directions, by commas [all]"
-    )
-    parser.add_argument(
-        "--json",
-        type=Path,
-        default=Path(JSON_FILE),
-        metavar="FILE",
-        help=f"file for every figure [{JSON_FILE}]",
-    )
+    add_rows(parser, ROWS, lambda row: {row.direction, row.key})
+    add_json(parser, "growth-result.json")
     return parser
-
-
-def _rows(text: str) -> list[Row]:
-    try:
-        return chosen(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 if __name__ == "__main__":

@@ -100,15 +100,3 @@ ROWS: Final = (
     Row("retries", "receivers", "processor for retries of tomorrow", "% of a core", max_large=1),
     Row("slow", "receivers", "deliveries that take a second", "a second", min_large=400),
 )
-
-
-def chosen(names: str) -> list[Row]:
-    """Return the rows of these keys and directions, separated by commas.
-
-    Raises ValueError if one names no row.
-    """
-    named = {name.strip() for name in names.split(",")}
-    if unknown := sorted(named - {one for row in ROWS for one in (row.key, row.direction)}):
-        known = ", ".join([*dict.fromkeys(row.direction for row in ROWS), *(r.key for r in ROWS)])
-        raise ValueError(f"no such row: {unknown[0]!r}; there are {known}")
-    return [row for row in ROWS if {row.key, row.direction} & named]
