@@ -139,7 +139,6 @@ class Load:
         return outcome(self.latencies, seconds, dict(self.errors))
 
     def connected(self, connection: "_Connection") -> None:
-        """Use a connection that has just been opened."""
         self._open.add(connection)
         self._idle.append(connection)
 
@@ -178,7 +177,6 @@ class Load:
             self._idle.popleft()
 
     def _send(self, connection: "_Connection", now: float) -> bool:
-        """Send the next request and return True if one is due."""
         since = self._schedule.due(now)
         if since is None:
             return False
@@ -242,7 +240,6 @@ class _Connection(asyncio.Protocol):
         self._load.connected(self)
 
     def send(self, request: bytes, since: float) -> None:
-        """Send a request that was due at `since`."""
         self._request, self._since = request, since
         self._transport.write(request)
 

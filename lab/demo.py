@@ -50,7 +50,6 @@ async def run(folder: Path, stores: Settings, port: int) -> None:
 
 
 async def _export_line(services: Services, account_id: UUID) -> str:
-    """Return the line, after what its commands use was made."""
     await services.links.links.create(demo_link(account_id))
     _, key = await services.access.api_keys.create(account_id, "demo")
     config = (await services.conversions.event_configs.list(account_id))[0]

@@ -48,7 +48,6 @@ class CannotMeasure(Exception):
 
 
 def option_parser(name: str, description: str, epilog: str) -> argparse.ArgumentParser:
-    """Return the parser of `python -m lab.<name>`, without options yet."""
     return argparse.ArgumentParser(
         prog=f"python -m lab.{name}",
         description=textwrap.fill(description, _HELP_COLUMNS),
@@ -97,7 +96,6 @@ class Machine:
 
 
 def add_json(parser: argparse.ArgumentParser, default: str) -> None:
-    """Add the option with the path of the JSON file."""
     parser.add_argument(
         "--json",
         type=Path,
@@ -156,7 +154,6 @@ def run_loop(measure: Callable[[], Coroutine[Any, Any, T]]) -> T:
 
 @asynccontextmanager
 async def beside(work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
-    """Run `work` while the context is open, and cancel it at the end."""
     task = asyncio.get_running_loop().create_task(work)
     try:
         yield

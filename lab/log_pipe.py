@@ -24,7 +24,6 @@ class LogPipe:
 
     @contextmanager
     def unread(self) -> Iterator[None]:
-        """Leave the pipe unread while the context is open."""
         self._loop.remove_reader(self._pipe)
         try:
             yield

@@ -49,7 +49,6 @@ class MemoryWatch:
         self._before = self._highest = self._now()
 
     async def run(self) -> None:
-        """Sample the size until cancelled."""
         while True:
             self._highest = max(self._highest, self._now())
             await asyncio.sleep(_LOOK_SECONDS)

@@ -72,11 +72,9 @@ class Process:
             await asyncio.to_thread(running.wait)
 
     def stop(self) -> None:
-        """Stop it with SIGSTOP."""
         self._signal(signal.SIGSTOP)
 
     def resume(self) -> None:
-        """Continue it with SIGCONT."""
         self._signal(signal.SIGCONT)
 
     def restart_if_ended(self) -> None:
@@ -145,7 +143,6 @@ def _last_words(log: Path) -> str:
 
 
 def ended_by_themselves(processes: Iterable[Process]) -> list[str]:
-    """Return a line for each time that one of the processes ended without being killed."""
     for process in processes:
         process.restart_if_ended()
     return [line for process in processes for line in process.ended_by_itself]
@@ -162,36 +159,30 @@ def service_process(folder: Path, name: str, role: Role, settings: Settings) -> 
     return Process(Program(name, log, variables, command, is_ready), settings.port)
 
 
-def delivered_process(
-    folder: Path, stores: Settings, role: Role, port: int, name: str = ""
+def loaded_process(
+    folder: Path,
+    stores: Settings,
+    role: Role,
+    port: int,
+    name: str = "",
+    *,
+    logs_requests: bool = False,
 ) -> Process:
-    """Return a process of the service with its defaults, its log among them, not started.
+    """Return a process of the service with its defaults, named by its role, not started.
 
-    Its name is that of its role, unless `name` is given. It has no limits by address, as the whole
-    load comes from one.
+    It has no limits by address, as the whole load comes from one. Unless it `logs_requests`, it
+    logs nothing but warnings.
     """
-    settings = _without_limits(at_port(port, folder, stores))
-    return service_process(folder, name or role, role, settings)
-
-
-def unlimited_process(
-    folder: Path, stores: Settings, role: Role, port: int, name: str = ""
-) -> Process:
-    """Return a `delivered_process` that logs no requests, and nothing else but warnings."""
     settings = msgspec.structs.replace(
-        _without_limits(at_port(port, folder, stores)), access_log=0.0, log_level="warning"
-    )
-    return service_process(folder, name or role, role, settings)
-
-
-def _without_limits(settings: Settings) -> Settings:
-    return msgspec.structs.replace(
-        settings,
+        at_port(port, folder, stores),
         rate_limit_ip_per_minute=0,
         rate_limit_account_per_hour=0,
         miss_limit_ip_per_minute=0,
         pending_limit_ip_per_minute=0,
     )
+    if not logs_requests:
+        settings = msgspec.structs.replace(settings, access_log=0.0, log_level="warning")
+    return service_process(folder, name or role, role, settings)
 
 
 def at_port(port: int, folder: Path, stores: Settings) -> Settings:

@@ -47,7 +47,6 @@ async def receiving(
 
 
 def answering(answer: bytes) -> Respond:
-    """Return a function that answers every message with `answer`."""
 
     async def respond(message: Message, transport: asyncio.WriteTransport) -> None:
         transport.write(answer)

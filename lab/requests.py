@@ -6,6 +6,7 @@ Only `connect`, `ask` and `call` send anything.
 import asyncio
 import json
 import re
+import time
 from collections.abc import Mapping, Sequence
 from itertools import cycle
 from random import Random
@@ -23,6 +24,8 @@ _APPLE: Final = "AppleWebKit/605.1.15 (KHTML, like Gecko)"
 
 NO_ANSWER: Final = "no answer"
 ANSWER_SECONDS: Final = 20.0
+PATIENCE_SECONDS: Final = 60.0
+_PAUSE_SECONDS: Final = 0.5
 
 _OWNER_ADDRESSES: Final = cycle([f"127.0.2.{number}" for number in range(1, 251)])
 """The owner of an account has many addresses, so that only the account's own limits hold."""
@@ -81,23 +84,19 @@ def click(draw: Random, slug: str, number: int, host: str = "127.0.0.1") -> byte
 
 
 def events_by_key(scene: Scene, count: int) -> list[bytes]:
-    """Return events that name the scene's first postback key."""
     return [event({"pbk": scene.pbks[0]}, number) for number in range(count)]
 
 
 def events_by_click(click_ids: Sequence[UUID]) -> list[bytes]:
-    """Return an event for each click id."""
     return [event({"click_id": one}, number) for number, one in enumerate(click_ids)]
 
 
 def event(fields: Mapping[str, object], number: int) -> bytes:
-    """Return an event as the server of an ad network sends it."""
     query = {**fields, "value": f"{number % 10_000 / 100:.2f}"}
     return head("GET", f"/api/event?{urlencode(query)}", {"User-Agent": "Postback/1.0"})
 
 
 def listing(scene: Scene) -> list[bytes]:
-    """Return the request for the newest short links."""
     headers = {"Authorization": f"Bearer {scene.key}", "Accept": "application/json"}
     return [head("GET", f"/api/short-links?accountId={scene.account_id}", headers)]
 
@@ -117,18 +116,15 @@ def post(
 
 
 def post_json(path: str, fields: Mapping[str, Any]) -> bytes:
-    """Return a POST of `fields` as a JSON object."""
     return post(path, "application/json", json.dumps(fields).encode())
 
 
 def click_id_of(answer: bytes) -> UUID | None:
-    """Return the click id that a redirect names; None if there is none."""
     found = _CLICK_ID.search(answer)
     return UUID(found[1].decode()) if found else None
 
 
 def event_id_of(answer: bytes) -> int | None:
-    """Return the event id that an answer of `/api/event` names; None if there is none."""
     found = _EVENT_ID.search(answer)
     return int(found[1]) if found else None
 
@@ -192,6 +188,22 @@ async def call(
     if not answer:
         return NO_ANSWER, None
     return answer[9:12].decode(), orjson.loads(answer.partition(_END)[2] or b"null")
+
+
+async def call_until_answered(
+    port: int,
+    key: str,
+    method: str,
+    path: str,
+    body: Mapping[str, Any] | None = None,
+) -> tuple[str, Any]:
+    """Call again while the service has no answer, as clients do, for PATIENCE_SECONDS at most."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while True:
+        status, value = await call(port, key, method, path, body)
+        if status == "200" or time.monotonic() > deadline:
+            return status, value
+        await asyncio.sleep(_PAUSE_SECONDS)
 
 
 async def _answer(reader: asyncio.StreamReader) -> bytes:

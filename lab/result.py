@@ -63,5 +63,4 @@ def with_faults(lines: Iterable[str], faults: Iterable[str], notes: Iterable[str
 
 
 def exit_code(faults: Sequence[str]) -> int:
-    """Return the exit code of a run: 0 without a fault, else 1."""
     return 1 if faults else 0

@@ -23,7 +23,6 @@ class Campaign(NamedTuple):
     referrers: Sequence[str]
 
     def query(self, content: str) -> str:
-        """Return the query of a short link in it."""
         values = {"source": self.source, "medium": self.medium, "campaign": self.name}
         return urlencode(
             {f"utm_{name}": value for name, value in values.items()} | {"utm_content": content}
@@ -65,30 +64,8 @@ CONTENTS: Final = ("header", "picture", "button")
 CONVERSION_RATES: Final = {REVIEWS.name: 0.085, SPRING_MAIL.name: 0.05, PARTNERS.name: 0.04}
 OTHER_RATE: Final = 0.02
 HOUR_WEIGHTS: Final = (
-    2,
-    1,
-    1,
-    1,
-    1,
-    2,
-    4,
-    7,
-    9,
-    9,
-    9,
-    10,
-    12,
-    11,
-    9,
-    9,
-    9,
-    10,
-    12,
-    15,
-    17,
-    15,
-    9,
-    5,
+    *(2, 1, 1, 1, 1, 2, 4, 7, 9, 9, 9, 10),
+    *(12, 11, 9, 9, 9, 10, 12, 15, 17, 15, 9, 5),
 )
 """Visitors by the hour of a day in UTC."""
 

@@ -62,7 +62,6 @@ async def open_services(settings: Settings) -> AsyncIterator[Services]:
 
 
 async def add_account(services: Services, name: str) -> tuple[UUID, str]:
-    """Create an account with an API key; return its id and the key."""
     account = await services.accounts.accounts.create(name)
     _, key = await services.access.api_keys.create(account.id, name)
     return account.id, key
@@ -75,7 +74,6 @@ def new_link(
     domain: Domain | None = None,
     tags: Sequence[UUID] = (),
 ) -> NewLink:
-    """Return a link to be created, named by its slug."""
     return NewLink(
         account_id=account_id,
         destination_url=destination_url,
@@ -88,7 +86,6 @@ def new_link(
 
 
 def destination_of(slug: str) -> str:
-    """Return the destination of a link of a load."""
     return f"https://shop.test/landing/{slug}?campaign=spring"
 
 

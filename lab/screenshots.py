@@ -53,7 +53,6 @@ PICTURES: Final = (
 
 
 async def take(_: Path, stores: Settings) -> int:
-    """Write every picture; return how many there are."""
     sockets = bind_sockets(0, "127.0.0.1")
     async with _service(stores, sockets) as services:
         account = SampleAccount(services)

@@ -8,7 +8,6 @@ end each of them must be stored, once, and counted.
 
 import argparse
 import asyncio
-import re
 import sys
 import time
 from collections import Counter
@@ -22,8 +21,7 @@ from config.settings import Settings
 from lab.client import Load, percentile
 from lab.harness import beside, on_own_stores, option_parser
 from lab.process_usage import MAX_GROWTH_BYTES, MEGABYTE, resident_bytes
-from lab.processes import free_ports, running, unlimited_process
-from lab.requests import ask, head
+from lab.processes import free_ports, loaded_process, running
 from lab.result import LoadAudit, exit_code, figure_lines, with_faults
 from lab.scene import prepare_load
 from lab.stores import Stores, audit_load, open_stores
@@ -41,7 +39,6 @@ GROWN_FROM_CLICKS: Final = 100_000
 DRAIN_SECONDS: Final = 300.0
 _PROGRESS_SECONDS: Final = 30.0
 _LOOK_SECONDS: Final = 0.25
-_LONGEST_TURN: Final = re.compile(r"^tracker_event_loop_longest_turn_seconds (\S+)", re.M)
 _RECENT_LATENCIES: Final = 10_000
 
 
@@ -95,13 +92,11 @@ class Soak:
     def __init__(self, options: Options, folder: Path, stores: Settings) -> None:
         self._options = options
         self._settings = stores
-        port, metrics_port = free_ports(2)
-        observed = msgspec.structs.replace(stores, metrics_port=metrics_port)
+        [port] = free_ports(1)
         self._processes = [
-            unlimited_process(folder, stores, "web", port),
-            unlimited_process(folder, observed, "drain", port),
+            loaded_process(folder, stores, "web", port),
+            loaded_process(folder, stores, "drain", port),
         ]
-        self._metrics_ports = {"web": port, "drain": metrics_port}
         self._loads: list[Load] = []
         self._size_before: int | None = None
         self._began = time.monotonic()
@@ -150,12 +145,11 @@ class Soak:
     async def _print_progress(self, traffic: Mixed, stores: Stores, pids: dict[str, int]) -> None:
         stored = await stores.stored_about("clicks") + await stores.stored_about("events")
         sizes = ", ".join(f"{name} {_megabytes(pid)}" for name, pid in pids.items())
-        turns = [f"{name} {await _longest_turn(at)}" for name, at in self._metrics_ports.items()]
         recent = sorted(self._loads[-1].latencies[-_RECENT_LATENCIES:])
         print(
             f"{time.monotonic() - self._began:5.0f} s  {traffic.answered:,} requests, "
             f"{sum(sum(load.errors.values()) for load in self._loads):,} errors, "
-            f"p99 {percentile(recent, 0.99) * 1000:.1f} ms, longest turn {', '.join(turns)} ms, "
+            f"p99 {percentile(recent, 0.99) * 1000:.1f} ms, "
             f"backlog {max(0, traffic.answered - stored):,}; resident MB: {sizes}",
             flush=True,
         )
@@ -173,12 +167,6 @@ class Soak:
             growth=None if before is None else size_after - before,
             audit=audit,
         )
-
-
-async def _longest_turn(port: int) -> str:
-    """Return the milliseconds of the longest turn of a process's event loop; "-" if unknown."""
-    found = _LONGEST_TURN.search((await ask(port, head("GET", "/metrics", {}))).decode())
-    return "-" if found is None else f"{float(found[1]) * 1000:.0f}"
 
 
 def _megabytes(pid: int) -> str:
@@ -201,9 +189,8 @@ def _parser() -> argparse.ArgumentParser:
     parser = option_parser(
         "soak",
         "Send clicks and events at a steady rate; print every 30 s the resident size of each "
-        "process, the longest turn of its event loop, requests, errors and backlog. Exit code 1 "
-        "after any error, if anything was lost, or if the web process grew by more than 20 MB "
-        "after its first 100,000 clicks.",
+        "process, requests, errors and backlog. Exit code 1 after any error, if anything was lost, "
+        "or if the web process grew by more than 20 MB after its first 100,000 clicks.",
         "example:\n  make soak ARGS='--seconds 120 --rate 2000'",
     )
     parser.add_argument("--seconds", type=positive, default=600, help="seconds of load [600]")

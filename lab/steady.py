@@ -51,7 +51,6 @@ def lines(found: Found) -> list[str]:
 
 
 def _run(command: Sequence[str], runs: int) -> tuple[Found, list[int]]:
-    """Return what was found, and the exit codes."""
     found: Found = {}
     ended = []
     for run in range(1, runs + 1):

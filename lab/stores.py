@@ -100,11 +100,9 @@ class Stores:
             await self._mongodb[name].drop()
 
     async def flush(self, appendfsync: str) -> None:
-        """Set how Redis flushes its journal to the disk from now on."""
         await self._redis.config_set("appendfsync", appendfsync)
 
     async def hold_lease(self, key: str, seconds: float) -> None:
-        """Keep the drains from work that needs this lease."""
         await Lease(self._redis, key, seconds).acquire()
 
     async def stored(self, collection: Collection) -> int:
@@ -117,14 +115,12 @@ class Stores:
         return await self._mongodb[collection].estimated_document_count()
 
     async def journal_bytes(self) -> int:
-        """Return the bytes of Redis that the streams of the journal take."""
         sizes = [
             await self._redis.memory_usage(stream, samples=0) for stream in self._backlog.streams
         ]
         return sum(size or 0 for size in sizes)
 
     async def bytes_of_clicks(self, since: datetime) -> Bytes:
-        """Return what the clicks that are stored, all `since` then, take for each of them."""
         await self.checkpoint()  # so that sizes are those on the disk
         clicks, rollups = [await self._sizes(name) for name in ("clicks", "rollups")]
         number = max(1, clicks["count"])
@@ -167,7 +163,6 @@ class Stores:
         return await self._mongodb.database.command("collStats", name)
 
     async def _bytes_of_visitors(self) -> float:
-        """Return the bytes of Redis that a visitor takes."""
         used = visitors = 0
         async for key in self._redis.scan_iter("visitors:*", count=1000, _type="HASH"):
             used += await self._redis.memory_usage(key) or 0
@@ -175,7 +170,6 @@ class Stores:
         return used / max(1, visitors)
 
     async def are_deliveries_sent(self) -> bool:
-        """Return whether no delivery is still to be sent."""
         return (
             await self._mongodb["deliveries"].find_one({"status": DeliveryStatus.DUE}, ["_id"])
             is None
@@ -187,7 +181,6 @@ class Stores:
                 yield document
 
     async def lost(self, traffic: Mixed) -> int:
-        """Return how many of the answered ids are not stored."""
         missing = 0
         for first in range(0, traffic.clicks, _IDS_PER_QUERY):
             ids = [UUID(bytes=one) for one in traffic.click_ids(first, _IDS_PER_QUERY)]
@@ -231,7 +224,6 @@ class Stores:
         return not await self.journal_entries()
 
     async def _count_missing(self, collection: Collection, ids: Sequence[UUID | int]) -> int:
-        """Return how many of these different ids are not stored."""
         with pymongo.timeout(_COUNT_SECONDS):
             found = await self._mongodb[collection].count_documents({"_id": {"$in": list(ids)}})
         return len(ids) - found
@@ -239,7 +231,6 @@ class Stores:
 
 @asynccontextmanager
 async def open_stores(settings: Settings) -> AsyncIterator[Stores]:
-    """Yield the stores that `settings` name, and close their connections afterwards."""
     stores = Stores(settings)
     try:
         yield stores

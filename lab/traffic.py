@@ -92,7 +92,6 @@ class Mixed(Traffic):
 
     @property
     def answered(self) -> int:
-        """Return the number of answered clicks and events."""
         return self.clicks + len(self.event_ids)
 
     def click_ids(self, first: int, count: int) -> list[bytes]:

@@ -8,7 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime
-from typing import Any, Final, NamedTuple, get_args
+from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 import msgspec
@@ -22,7 +22,6 @@ from lab.requests import call
 from lab.scene import Scene, add_account, open_services, prepare_load
 from lab.traffic import COLD_LINKS, HOT_LINKS, CountedAnswers, Paced
 from tracker.access.roles import Role
-from tracker.reports.query import GroupBy
 
 ATTACKER_ADDRESS: Final = "127.0.0.66"
 """The address of attacks. Linux answers on all of 127.0.0.0/8, so that limits by address meet the
@@ -180,45 +179,23 @@ def counted(answers: Mapping[str, int], allowed: set[str]) -> Report:
     return Report(answers=dict(answers), findings=findings)
 
 
-async def report_of_today(
-    port: int, owner: Owner, filters: Mapping[str, str], source: str | None = None
+async def report(
+    port: int,
+    owner: Owner,
+    asked: Mapping[str, Any],
+    path: str = "",
+    source: str | None = None,
 ) -> tuple[str, Any]:
-    """Return the status and the decoded report of the account's day, by country."""
-    today = datetime.now(UTC).date().isoformat()
-    body = {
-        "accountId": owner.account_id,
-        "dateRange": {"from": today, "to": today},
-        "groupBy": "country",
-        "filters": filters,
-    }
-    return await call(port, owner.key, "POST", "/api/reports", body, source)
+    """Return the status and the decoded report of the account's day, unless others are `asked`."""
+    body = {"accountId": owner.account_id, "dateRange": one_day(datetime.now(UTC).date()), **asked}
+    return await call(port, owner.key, "POST", f"/api/reports{path}", body, source)
 
 
-async def overview_of_today(port: int, owner: Owner, filters: Mapping[str, str]) -> tuple[str, Any]:
-    """Return the status and the decoded overview of the account's day, with every panel."""
-    today = datetime.now(UTC).date().isoformat()
-    body = {
-        "accountId": owner.account_id,
-        "dateRange": {"from": today, "to": today},
-        "filters": filters,
-        "compare": "previous_period",
-        "panels": [{"groupBy": one} for one in get_args(GroupBy)],
-    }
-    return await call(port, owner.key, "POST", "/api/reports/overview", body)
-
-
-async def report_of_values(port: int, owner: Owner) -> tuple[str, Any]:
-    """Return the status and the decoded report of the day of many values, by campaign."""
-    day = VALUES_DAY.isoformat()
-    body = {
-        "accountId": owner.account_id,
-        "dateRange": {"from": day, "to": day},
-        "groupBy": "utm_campaign",
-    }
-    return await call(port, owner.key, "POST", "/api/reports", body)
+def one_day(day: date) -> dict[str, str]:
+    return {"from": f"{day}", "to": f"{day}"}
 
 
 async def conversions(port: int, owner: Owner) -> int | None:
     """Return the number of conversions of the account today; None if its report fails."""
-    status, report = await report_of_today(port, owner, {})
-    return int(report["totals"]["conversions"]) if status == "200" else None
+    status, found = await report(port, owner, {"groupBy": "country"})
+    return int(found["totals"]["conversions"]) if status == "200" else None

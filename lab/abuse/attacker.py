@@ -157,7 +157,6 @@ class Servers:
                     yield Served(process, None, log.unread)
 
     def _certificate(self) -> dict[str, str]:
-        """Make a certificate and return its settings."""
         certificate, key = self._folder / "certificate.pem", self._folder / "key.pem"
         issued = trustme.CA().issue_cert("localhost")
         certificate.write_bytes(b"".join(blob.bytes() for blob in issued.cert_chain_pems))
@@ -230,7 +229,6 @@ async def _attack(name: str, target: Target, seconds: float) -> Report:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run the named attack and return the exit code."""
     name, seconds = arguments
     _, limit = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))

@@ -10,7 +10,7 @@ import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from itertools import cycle
-from typing import Any, Final
+from typing import Any, Final, get_args
 from urllib.parse import urlencode
 from uuid import UUID, uuid4
 
@@ -18,17 +18,18 @@ import orjson
 
 from lab.abuse.attack import (
     ATTACKER_ADDRESS,
+    VALUES_DAY,
     Report,
     Target,
     barrage,
     conversions,
     counted,
-    overview_of_today,
-    report_of_today,
-    report_of_values,
+    one_day,
+    report,
 )
 from lab.process_usage import MEGABYTE
 from lab.requests import AGENTS, NO_ANSWER, ask, call, click_id_of, connect, head, post
+from tracker.reports.query import GroupBy
 
 _UNFINISHED_BODIES: Final = 60
 _IDLE_CONNECTIONS: Final = 2_000
@@ -45,6 +46,7 @@ _SILENT_NAMES: Final = 20
 _CLAIMS: Final = 40
 _REPORTS: Final = 50
 _REPORTS_OF_VALUES: Final = 20
+_PANELS: Final = [{"groupBy": one} for one in get_args(GroupBy)]
 
 
 async def nested_json(target: Target, seconds: float) -> Report:
@@ -121,11 +123,11 @@ async def forged_conversions(target: Target, seconds: float) -> Report:
     forged = cycle(tuple(_forged_requests(click_id, target.guarded.pbk)))
     # 200 until the click is stored: only then are its account and the rules known.
     allowed = {"200", "400", "429"}
-    report = await barrage(target.port, forged.__next__, 50, seconds, allowed)
-    counted = await conversions(target.port, target.guarded)
-    if counted != 0:
-        report.findings.append(f"forged conversions that count: {counted}")
-    return report
+    found = await barrage(target.port, forged.__next__, 50, seconds, allowed)
+    counting = await conversions(target.port, target.guarded)
+    if counting != 0:
+        found.findings.append(f"forged conversions that count: {counting}")
+    return found
 
 
 def _forged_requests(click_id: UUID, pbk: str) -> Iterator[bytes]:
@@ -160,10 +162,10 @@ async def _keep_idle(port: int, seconds: float) -> Report:
     for reader, writer in opened:
         held += not (reader.at_eof() or writer.transport.is_closing())
         writer.transport.abort()
-    report = Report(answers={"held": held, "closed": len(opened) - held, "refused": refused})
+    found = Report(answers={"held": held, "closed": len(opened) - held, "refused": refused})
     if held > _IDLE_CONNECTIONS // 2:
-        report.findings.append(f"one address holds {held:,} connections")
-    return report
+        found.findings.append(f"one address holds {held:,} connections")
+    return found
 
 
 async def one_network(target: Target, seconds: float) -> Report:
@@ -174,10 +176,10 @@ async def one_network(target: Target, seconds: float) -> Report:
         fields = {"X-Forwarded-For": client, "Authorization": f"Bearer {secrets.token_urlsafe(32)}"}
         return head("GET", f"/api/keys?accountId={target.neighbour.account_id}", fields)
 
-    report = await barrage(target.port, make, 100, seconds, {"401", "429"})
-    if report.answers.get("401", 0) > 250:  # 100 a minute, and two minutes may be touched
-        report.findings.append("addresses of one /64 are counted apart")
-    return report
+    found = await barrage(target.port, make, 100, seconds, {"401", "429"})
+    if found.answers.get("401", 0) > 250:  # 100 a minute, and two minutes may be touched
+        found.findings.append("addresses of one /64 are counted apart")
+    return found
 
 
 async def nothing(target: Target, seconds: float) -> Report:
@@ -219,12 +221,12 @@ async def claimed_domains(target: Target, seconds: float) -> Report:
         return "proven" if (row or {}).get("verified") else "claimed"
 
     answers = await _count_outcomes(claim, _CLAIMS, at_once=20)
-    report = counted(answers, {"400", "claimed", "429", "503"})
+    found = counted(answers, {"400", "claimed", "429", "503"})
     fields = {"Host": target.domain, "User-Agent": AGENTS[2]}
     opened = head("GET", f"/c/{target.neighbour.slug}", fields)
     if not (await ask(target.port, opened)).startswith(b"HTTP/1.1 302"):
-        report.findings.append("the proven owner's link is no longer served")
-    return report
+        found.findings.append("the proven owner's link is no longer served")
+    return found
 
 
 async def webhook_loop(target: Target, seconds: float) -> Report:
@@ -246,8 +248,15 @@ async def crossed_reports(target: Target, seconds: float) -> Report:
 
     async def heavy(number: int) -> str:
         filters = {**crossed, "browser": f"Chrome {number % _REPORTS}"}
-        ask_for = overview_of_today if number < _REPORTS else report_of_today
-        return (await ask_for(target.port, target.attacker, filters))[0]
+        if number < _REPORTS:
+            asked: dict[str, Any] = {
+                "compare": "previous_period",
+                "panels": _PANELS,
+                "filters": filters,
+            }
+            return (await report(target.port, target.attacker, asked, "/overview"))[0]
+        asked = {"groupBy": "country", "filters": filters}
+        return (await report(target.port, target.attacker, asked))[0]
 
     return await _beside_a_neighbour(target, seconds, _count_outcomes(heavy, 2 * _REPORTS))
 
@@ -257,7 +266,8 @@ async def many_values(target: Target, seconds: float) -> Report:
     report twice a second."""
 
     async def heavy(number: int) -> str:
-        return (await report_of_values(target.port, target.attacker))[0]
+        asked = {"groupBy": "utm_campaign", "dateRange": one_day(VALUES_DAY)}
+        return (await report(target.port, target.attacker, asked))[0]
 
     return await _beside_a_neighbour(target, seconds, _count_outcomes(heavy, _REPORTS_OF_VALUES))
 
@@ -269,7 +279,9 @@ async def _beside_a_neighbour(
     answers = Counter[str]()
     end = time.monotonic() + seconds
     while time.monotonic() < end:
-        status, _ = await report_of_today(target.port, target.neighbour, {}, _NEIGHBOUR_ADDRESS)
+        status, _ = await report(
+            target.port, target.neighbour, {"groupBy": "country"}, source=_NEIGHBOUR_ADDRESS
+        )
         answers[f"neighbour {status}"] += 1
         await asyncio.sleep(0.5)
     # A client that has waited for long enough is gone: its report is not awaited.
@@ -279,7 +291,6 @@ async def _beside_a_neighbour(
 async def _count_outcomes(
     act: Callable[[int], Awaitable[str]], count: int, at_once: int = 100
 ) -> Counter[str]:
-    """Call `act` `count` times, `at_once` of them concurrently, and count the outcomes."""
     turns = asyncio.Semaphore(at_once)
 
     async def in_turn(number: int) -> str:

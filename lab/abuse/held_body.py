@@ -54,7 +54,6 @@ async def _begin(port: int, key: str, body: bytes) -> _Connection:
 
 
 async def _finish(connection: _Connection, last: bytes) -> str:
-    """Send the last byte, and return the status."""
     reader, writer = connection
     try:
         async with asyncio.timeout(ANSWER_SECONDS):

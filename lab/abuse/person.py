@@ -31,7 +31,6 @@ def from_console(
     fields: Mapping[str, str],
     headers: Mapping[str, str] | None = None,
 ) -> bytes:
-    """Return a request as a page of the console sends it, with `headers` besides."""
     own = {
         "Host": f"localhost:{port}",
         "Sec-Fetch-Site": "same-origin",

@@ -38,7 +38,6 @@ async def _trickle(message: Message, transport: asyncio.WriteTransport) -> None:
 
 
 async def _deliver_conversions(target: Target, url: str, seconds: float) -> Report:
-    """Create a webhook for `url` and report conversions for it."""
     owner = target.attacker
     body = {"account_id": owner.account_id, "target_url": url}
     status, row = await call(target.port, owner.key, "POST", "/api/webhooks", body)

@@ -62,7 +62,6 @@ async def _tokens_of_removed_owner(target: Target) -> list[str]:
 
 
 async def _join(target: Target, role: str) -> _Person:
-    """Return a new member of the attacker's account."""
     body = {"accountId": target.attacker.account_id, "email": _email(), "role": role}
     status, made = await call(target.port, target.attacker.key, "POST", "/api/invitations", body)
     if status != "200":

@@ -60,7 +60,6 @@ class Attacked(msgspec.Struct, kw_only=True):
 
     @property
     def slowdown(self) -> float:
-        """Return the p99 of visitors during the attack as a multiple of that before it."""
         return self.visitors.during.p99 / (self.visitors.before.p99 or 1.0)
 
     def faults(self) -> list[str]:
@@ -113,7 +112,6 @@ def table(result: Result) -> str:
 
 
 def line(attacked: Attacked) -> str:
-    """Return the line of one attack, to show while others still run."""
     return columns([_row(attacked)], _TEXT_COLUMNS)[0]
 
 

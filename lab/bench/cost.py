@@ -12,7 +12,7 @@ from config.settings import Settings
 from lab.bench.measure import Bench
 from lab.bench.rows import Row
 from lab.client import Load
-from lab.processes import free_ports, running, unlimited_process
+from lab.processes import free_ports, loaded_process, running
 from lab.requests import clicks
 from lab.scene import Scene
 from lab.stores import Bytes, Stores
@@ -40,7 +40,6 @@ class Costs(msgspec.Struct):
 
 
 async def measure_cost(bench: Bench, stores: Stores, row: Row, rate: float) -> RowCost:
-    """Measure a row at `rate` clicks a second."""
     began = datetime.now(UTC)
     measured = await bench.measure(row, rate)
     return RowCost(row.key, row.links, measured.landed_cpu, await stores.bytes_of_clicks(began))
@@ -50,7 +49,7 @@ async def measure_waiting(folder: Path, settings: Settings, stores: Stores, scen
     """Return the bytes of a click in Redis while no drain runs, with 64 visitors at once."""
     await stores.empty()
     [port] = free_ports(1)
-    async with running([unlimited_process(folder, settings, "web", port)]):
+    async with running([loaded_process(folder, settings, "web", port)]):
         load = Load(port, Prepared(clicks(scene, _WAITING_CLICKS), 302), _CONNECTIONS)
         outcome = await load.run(Closed(time.perf_counter(), _LOAD_SECONDS, _WAITING_CLICKS))
         return await stores.journal_bytes() / outcome.requests

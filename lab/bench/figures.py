@@ -65,7 +65,6 @@ class Figures(msgspec.Struct, kw_only=True):
 
     @property
     def process(self) -> str:
-        """Return the name of the process that answers."""
         return next(iter(self.cpu))
 
 

@@ -49,6 +49,5 @@ async def measure_changes(port: int, other_port: int, scene: Scene, seconds: flo
 
 
 async def _redirects(port: int, slug: str, destination: str) -> bool:
-    """Return whether the link redirects to `destination`, whatever is added to it."""
     answer = await ask(port, head("GET", f"/c/{slug}", {}))
     return f"\r\nlocation: {destination}".encode() in answer.replace(b"Location", b"location")

@@ -96,12 +96,10 @@ def missing_for_lua() -> str:
 
 
 def access_log(folder: Path) -> Path:
-    """Return the file that nginx logs its requests to."""
     return folder / "nginx-access.log"
 
 
 def redirecting(folder: Path) -> Program:
-    """Return the program of an nginx that redirects every request and records nothing."""
     return _program(folder, f"return 302 {DESTINATION};")
 
 

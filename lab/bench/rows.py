@@ -1,6 +1,7 @@
 """The rows of the benchmark, and the processes that serve each of them."""
 
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
@@ -8,14 +9,7 @@ import msgspec
 
 from config.settings import Settings
 from lab.bench import nginx
-from lab.processes import (
-    ROOT,
-    Process,
-    accepts,
-    delivered_process,
-    free_ports,
-    unlimited_process,
-)
+from lab.processes import ROOT, Process, accepts, free_ports, loaded_process
 from lab.scene import Scene
 from tracker.stores.builtin.child import Program
 
@@ -62,7 +56,6 @@ class Row(NamedTuple):
 
     @property
     def appends(self) -> bool:
-        """Return whether an answer waits for an append to Redis."""
         return self.serving not in ("tornado", "front", "nginx")
 
 
@@ -117,7 +110,7 @@ def processes_of(row: Row, folder: Path, stores: Settings, scene: Scene) -> list
     Logs and the service's files are in `folder`; `stores` says where the stores are.
     """
     [port, other_port] = free_ports(2)
-    process = delivered_process if row.access_log else unlimited_process
+    process = partial(loaded_process, folder, logs_requests=row.access_log)
     if row.serving == "nginx":
         return [Process(nginx.redirecting(folder), port)]
     if row.serving == "nginx and Lua":
@@ -125,24 +118,23 @@ def processes_of(row: Row, folder: Path, stores: Settings, scene: Scene) -> list
     if row.serving in ("tornado", "front"):
         return [Process(_bare(folder, row.serving), port)]
     if row.serving == "all":
-        return [process(folder, stores, "all", port)]
+        return [process(stores, "all", port)]
     if row.serving == "two of each":
         shared = msgspec.structs.replace(stores, journal_partitions=4, web_concurrency=2)
         return [
-            process(folder, shared, "web", port),
-            *(process(folder, shared, "drain", port, name) for name in _DRAINS),
+            process(shared, "web", port),
+            *(process(shared, "drain", port, name) for name in _DRAINS),
         ]
     if row.serving == "two web processes":
         return [
-            process(folder, stores, "web", port, "web"),
-            process(folder, stores, "web", other_port, "other web"),
-            process(folder, stores, "drain", port),
+            process(stores, "web", port, "web"),
+            process(stores, "web", other_port, "other web"),
+            process(stores, "drain", port),
         ]
-    return [process(folder, stores, "web", port), process(folder, stores, "drain", port)]
+    return [process(stores, "web", port), process(stores, "drain", port)]
 
 
 def log_of(row: Row, process: Process) -> Path | None:
-    """Return the file that a process of a row logs requests to, if it does; None without one."""
     if row.serving in ("nginx", "nginx and Lua"):
         return nginx.access_log(process.log.parent)
     return process.log if row.appends else None

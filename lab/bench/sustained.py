@@ -36,7 +36,6 @@ class Search:
         self._failed: float | None = None
 
     def add(self, measured: Measured) -> None:
-        """Add what was measured at `rate`, and choose the next rate."""
         if is_sustained(measured):
             self.best, self._sustained = measured, self.rate
         else:

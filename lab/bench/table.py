@@ -19,7 +19,6 @@ _TEXT_COLUMNS: Final = (0, 1, 7)
 
 
 def table(found: Sequence[Figures], wanted: Sequence[Target]) -> str:
-    """Return the figures and targets as a table for people."""
     blocks = [
         _sustained(found),
         _rows(found),

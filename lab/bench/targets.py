@@ -30,7 +30,6 @@ _MAX_SEEN_P99_SECONDS: Final = 1.0
 
 
 def targets(found: Sequence[Figures]) -> list[Target]:
-    """Return every target, measured or not."""
     by_key = {one.key: one for one in found}
     return [
         *_of_sustained(by_key),

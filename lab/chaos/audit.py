@@ -99,7 +99,6 @@ class Audit:
         ]
 
     def report_totals(self) -> dict[str, int]:
-        """Return the totals that a report of the account, bots included, must have."""
         return {
             "clicks": len(self._clicks),
             "uniqueClicks": sum(self._visitors.values()),

@@ -88,7 +88,6 @@ def schedule(
 
 
 def drain_names(drains: int) -> list[str]:
-    """Return the names of the drain processes."""
     return [f"drain {number}" for number in range(1, drains + 1)]
 
 
@@ -139,11 +138,9 @@ class Processes:
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """Return the kinds of disturbances that there are for these processes."""
         return (*SERVICE_KINDS, *self.topology.actions)
 
     async def named(self, name: str) -> Process:
-        """Return a process by its name, or the primary of a store."""
         found = next((one for one in self.service if one.name == name), None)
         return found or await self.topology.primary(name)
 
@@ -159,7 +156,6 @@ class Disturber:
         self._free: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     async def run(self, processes: Processes, planned: Sequence[Disturbance]) -> None:
-        """Carry out every planned disturbance."""
         began = time.monotonic()
         await asyncio.gather(
             *(

@@ -9,12 +9,11 @@ import re
 from random import Random
 from typing import Any, Final, NamedTuple
 
-from lab.requests import ask, call, head
+from lab.requests import ask, call, call_until_answered, head
 from lab.scene import Place, Scene
 
 _CHANGE_SECONDS: Final = 0.2
 _LOOK_SECONDS: Final = 0.02
-_STORED_SECONDS: Final = 0.5
 _CHANGE: Final = re.compile(rb"[?&]change=(\d+)")
 
 
@@ -40,7 +39,6 @@ class LinkChanges:
         self._free = asyncio.Lock()
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Change links and open them until `stop` is set."""
         path = f"/api/short-links?accountId={self._scene.account_id}"
         rows = (await self._call("GET", path))["rows"]
         places = {one.slug: one for one in self._scene.places}
@@ -99,9 +97,4 @@ class LinkChanges:
         return shown == (int(found[1]) if found else 0)
 
     async def _call(self, method: str, path: str) -> Any:
-        """Return what the API answers once it does."""
-        while True:
-            status, body = await call(self._port, self._scene.key, method, path)
-            if status == "200":
-                return body
-            await asyncio.sleep(_STORED_SECONDS)
+        return (await call_until_answered(self._port, self._scene.key, method, path))[1]

@@ -35,7 +35,6 @@ class SingleMongod:
         return True
 
     def primary(self) -> Process:
-        """Return the mongod."""
         return self.processes[0]
 
     def demote(self) -> None:
@@ -56,7 +55,6 @@ class ReplicaSet:
         ]
 
     def prepare(self) -> None:
-        """Make the replica set of the members, which have started."""
         _initiate(self._ports)
 
     def is_complete(self) -> bool:
@@ -69,7 +67,6 @@ class ReplicaSet:
         return False
 
     def primary(self) -> Process:
-        """Return the primary of the moment; any member while there is none."""
         for process in self.processes:
             with suppress(PyMongoError):
                 if _hello(process.port).get("isWritablePrimary"):

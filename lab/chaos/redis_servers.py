@@ -106,7 +106,6 @@ class Replicated:
         return random.choice(self._servers)  # noqa: S311
 
     def replicas(self, primary: Process) -> list[Process]:
-        """Return the servers that are not the primary."""
         return [one for one in self._servers if one is not primary]
 
     def demote(self) -> None:
@@ -175,7 +174,6 @@ def empty(port: int) -> None:
 
 
 def cut(port: int) -> None:
-    """Cut every connection to the server on `port`."""
     with suppress(RedisError), client_of(port) as client:
         client.client_kill_filter(_type="normal", skipme=True)
 

@@ -60,15 +60,12 @@ class Topology:
             raise NotReady("the servers of a store are not in step")
 
     async def primary(self, store: str) -> Process:
-        """Return a primary of the moment."""
         return await asyncio.to_thread((self.redis if store == "redis" else self.mongod).primary)
 
     async def replicas(self, primary: Process) -> list[Process]:
-        """Return the replicas of a primary of Redis."""
         return await asyncio.to_thread(self.redis.replicas, primary)
 
     async def demote(self, store: str) -> None:
-        """Have another server take over, if one can now."""
         await asyncio.to_thread((self.redis if store == "redis" else self.mongod).demote)
 
     async def cut(self, process: Process) -> None:

@@ -154,21 +154,17 @@ class Ledger:
 
     @property
     def answered(self) -> int:
-        """Return the number of clicks and events that were answered as recorded."""
         return len(self.clicks) + len(self.events)
 
     def add_click(self, request: Request, click_id: UUID) -> None:
-        """Add a click that was answered with `click_id`."""
         self.clicks[request.number] = click_id
         self.newest.append(click_id)
 
     def add_event(self, request: Request, event_id: int, click_status: str) -> None:
-        """Add an event that was answered with `event_id`."""
         self.events.append(EventAnswer(request.number, event_id, request.transaction))
         self.pending += click_status == "pending"
 
     def add_other(self, request: Request, status: int) -> None:
-        """Add an answer that does not say that the request is recorded."""
         self.others[f"{'click' if request.is_click else 'event'} {status}"] += 1
 
 
@@ -193,7 +189,6 @@ class LedgerTraffic(Traffic):
         self._in_flight: dict[bytes, tuple[Request, float]] = {}
 
     def due(self, now: float) -> float | None:
-        """Return `now` if a request is due."""
         if not self._group:
             if self._stop.is_set() or now < self._due:
                 return None

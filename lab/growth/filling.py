@@ -53,12 +53,10 @@ class FilledAccount(NamedTuple):
         return [number for number in range(self.links) if _is_active(number)]
 
     def get(self, path: str, accept: str = "application/json") -> bytes:
-        """Return a request with the account's key; `path` has a query."""
         headers = {"Authorization": f"Bearer {self.key}", "Accept": accept}
         return head("GET", f"{path}&accountId={self.id}", headers)
 
     def post(self, path: str, body: Mapping[str, Any]) -> bytes:
-        """Return a request with the account's key and a JSON body."""
         content = orjson.dumps({"accountId": str(self.id), **body})
         headers = {"Authorization": f"Bearer {self.key}"}
         return post(path, "application/json", content, headers)
@@ -72,7 +70,6 @@ class Filling:
         self._accounts: dict[int, FilledAccount] = {}
 
     async def account(self, links: int) -> FilledAccount:
-        """Return the account with that many links."""
         if links not in self._accounts:
             async with open_services(self.settings) as services:
                 self._accounts[links] = await _fill(services, links)
@@ -117,7 +114,6 @@ async def create_links(
 
 
 async def create_accounts(services: Services, number: int) -> list[EventConfig]:
-    """Create accounts; return an event configuration of each."""
 
     async def create(name: str) -> EventConfig:
         account = await services.accounts.accounts.create(name)

@@ -159,7 +159,6 @@ def _of_web_and_redis(cost: Cost) -> float:
 
 
 async def _add_domains(run: Run) -> list[_Place]:
-    """Make an account of domains with a link each."""
     names = [f"go{one}.growth.test" for one in range(min(_MAX_DOMAINS, run.sizes.links))]
     async with open_services(run.filling.settings) as services:
         account_id, _ = await add_account(services, "Domains")

@@ -49,7 +49,6 @@ class _Report(NamedTuple):
 
 
 async def measure(run: Run, wanted: Collection[str]) -> None:
-    """Fill the accounts of the rows, and measure first looks and later ones."""
     run.line.show("months: filling")
     reports: list[_Report] = []
     if not {*_OF_MONTH, *_FIRST_LOOKS.values()}.isdisjoint(wanted):
@@ -90,7 +89,6 @@ async def _measure(
 async def _filled(
     run: Run, links: int, days: int, clicks: int, campaigns: int | None = None
 ) -> FilledAccount:
-    """Return the account with so many links, once its clicks of so many days are stored."""
     account = await run.filling.account(links)
     async with draining(run.filling.settings) as (_, parts):
         first, last = _days(days)

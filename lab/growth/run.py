@@ -16,7 +16,7 @@ from lab.growth.figures import FAILED, Samples
 from lab.growth.filling import Filling
 from lab.harness import CannotMeasure
 from lab.process_usage import cpu_seconds
-from lab.processes import Process, free_ports, running, unlimited_process
+from lab.processes import Process, free_ports, loaded_process, running
 from lab.stores import Stores, open_stores
 from lab.traffic import Closed, Paced, Prepared
 from scripts.progress import ProgressLine
@@ -70,7 +70,6 @@ class Run(NamedTuple):
     line: ProgressLine
 
     def in_database(self, name: str) -> Settings:
-        """Return the settings of stores with a database of its own."""
         return msgspec.structs.replace(self.stores, mongodb_database=name)
 
 
@@ -163,7 +162,7 @@ async def serving(
     days: that work of its own would be taken for that of the traffic.
     """
     [port] = free_ports(1)
-    web, drain = (unlimited_process(run.folder, settings, role, port) for role in ("web", "drain"))
+    web, drain = (loaded_process(run.folder, settings, role, port) for role in ("web", "drain"))
     async with open_stores(settings) as stores:
         if days_later:
             await stores.pass_days(days_later)

@@ -192,7 +192,6 @@ class _OfUvloop(MetaPathFinder):
     """Finds uvloop as it would be found without it, and wraps its loops when it is loaded."""
 
     def find_spec(self, fullname: str, path: Any, target: Any = None) -> ModuleSpec | None:
-        """Return the spec of uvloop; None for any other module."""
         if fullname != "uvloop":
             return None
         sys.meta_path.remove(self)
