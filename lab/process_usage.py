@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -31,6 +31,10 @@ def cpu_seconds(pid: int) -> float:
 def resident_bytes(pid: int) -> int:
     """Return the resident memory of a process and of its running children."""
     return sum(_own_resident_bytes(one) for one in (pid, *_children(pid)))
+
+
+def cpu_by_name(pids: Mapping[str, int]) -> dict[str, float]:
+    return {name: cpu_seconds(pid) for name, pid in pids.items()}
 
 
 class Memory(msgspec.Struct, frozen=True):

@@ -9,33 +9,35 @@ from lab.bench.measure import Measured
 from lab.bench.rows import FIRST, Row
 
 
-class Arrival(msgspec.Struct, kw_only=True):
-    """The documents that arrived in MongoDB.
+class Stored(msgspec.Struct, kw_only=True):
+    """Documents a second that landed in MongoDB, and what each cost.
 
-    - `rate`: documents a second during the load; `ratio`, as a multiple of the first row's requests
+    - `ratio`: the rate as a multiple of the first row's requests
     - `cpu`: processor microseconds for each, by process, the stores among them
+    """
+
+    rate: float
+    ratio: float | None
+    cpu: dict[str, float]
+
+
+class Arrival(Stored, kw_only=True):
+    """What landed during a load at full speed.
+
     - `share`: the part of the accepted that is stored two seconds after it
     - `backlog`: the number of accepted documents that are not stored then
     """
 
-    rate: float
-    ratio: float | None
-    cpu: dict[str, float]
     share: float
     backlog: float
 
 
-class Sustained(msgspec.Struct, kw_only=True):
+class Sustained(Stored, kw_only=True):
     """The highest rate at which all that was accepted landed.
 
-    - `rate`: requests a second; `ratio`, as a multiple of the first row's
-    - `cpu`: processor microseconds for each, by process, the stores among them
-    - `p50`, `p99`: seconds at that rate; `half_p99`, at half of it
+    `p50` and `p99` are seconds at that rate, `half_p99` at half of it.
     """
 
-    rate: float
-    ratio: float | None
-    cpu: dict[str, float]
     p50: float
     p99: float
     half_p99: float

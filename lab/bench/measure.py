@@ -17,7 +17,7 @@ from lab.bench.rows import Row, log_of, processes_of
 from lab.client import NOT_SENT, Load, Outcome
 from lab.harness import CannotMeasure
 from lab.log_pipe import LogPipe
-from lab.process_usage import cpu_seconds, resident_bytes
+from lab.process_usage import cpu_by_name, resident_bytes
 from lab.processes import Process, running
 from lab.scene import Scene
 from lab.stores import Stores
@@ -223,8 +223,7 @@ async def _logs_read(row: Row, processes: Sequence[Process]) -> AsyncIterator[No
 
 
 def _cpu_seconds(processes: Sequence[Process], stores: Mapping[str, int]) -> dict[str, float]:
-    pids = {process.name: process.pid for process in processes} | dict(stores)
-    return {name: cpu_seconds(pid) for name, pid in pids.items()}
+    return cpu_by_name({process.name: process.pid for process in processes} | dict(stores))
 
 
 def _difference(after: Mapping[str, float], before: Mapping[str, float]) -> dict[str, float]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from lab.bench.figures import Arrival, Figures, Sustained
+from lab.bench.figures import Figures, Stored, Sustained
 from lab.bench.targets import Target
 from lab.process_usage import MEGABYTE
 from lab.result import columns
@@ -49,7 +49,7 @@ def _landed(found: Sequence[Figures]) -> list[str]:
     return columns([_LANDED_HEADS, *rows], (0, 1, 5)) if rows else []
 
 
-def _cost_row(found: Figures, stored: Arrival | Sustained) -> list[str]:
+def _cost_row(found: Figures, stored: Stored) -> list[str]:
     return [
         found.key,
         found.name,

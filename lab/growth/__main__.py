@@ -35,6 +35,7 @@ MANY_LINKS: Final = 1_000_000
 ACCOUNTS: Final = 1_000
 MANY_ACCOUNTS: Final = 100_000
 
+_COUNTS: Final = ("webhooks", "clicks", "rounds", "requests", "seconds")
 _NOT_MEASURED: Final = (CannotMeasure, PyMongoError, RedisError, TrackerError)
 """Errors of one direction, such as a store without an answer. The others are measured."""
 
@@ -88,11 +89,7 @@ def _sizes(parsed: argparse.Namespace) -> Sizes:
     return Sizes(
         links=parsed.links or (MANY_LINKS if parsed.million else LINKS),
         accounts=parsed.accounts or (MANY_ACCOUNTS if parsed.million else ACCOUNTS),
-        webhooks=parsed.webhooks,
-        clicks=parsed.clicks,
-        rounds=parsed.rounds,
-        requests=parsed.requests,
-        seconds=parsed.seconds,
+        **{name: getattr(parsed, name) for name in _COUNTS},
     )
 
 

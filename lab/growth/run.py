@@ -15,7 +15,7 @@ from lab.client import Load, Outcome
 from lab.growth.figures import FAILED, Samples
 from lab.growth.filling import Filling
 from lab.harness import CannotMeasure
-from lab.process_usage import cpu_seconds
+from lab.process_usage import cpu_by_name
 from lab.processes import Process, free_ports, loaded_process, running
 from lab.stores import Stores, open_stores
 from lab.traffic import Closed, Paced, Prepared
@@ -101,8 +101,7 @@ class Service:
 
     def cpu_seconds(self) -> dict[str, float]:
         """Return the processor time of every process so far, the stores among them."""
-        pids = {"web": self.web.pid, "drain": self.drain.pid, **self._pids}
-        return {name: cpu_seconds(pid) for name, pid in pids.items()}
+        return cpu_by_name({"web": self.web.pid, "drain": self.drain.pid, **self._pids})
 
     async def restart_web(self) -> None:
         await self.web.terminate()

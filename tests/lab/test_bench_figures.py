@@ -4,7 +4,7 @@ import pytest
 
 from lab.bench.figures import figures
 from lab.bench.measure import Landed, Measured
-from lab.bench.rows import ROWS, Row, chosen
+from lab.bench.rows import ROWS, Row
 from lab.bench.table import table
 from lab.bench.targets import targets
 from lab.client import Outcome
@@ -177,26 +177,6 @@ def test_the_table_shows_every_row_and_target() -> None:
     assert "c sustains at least 6 x a 1.62 NOT REACHED" in shown
     assert "c p99 at half of what it sustains, at most 6 ms 12.30 NOT REACHED" in shown
     assert "b accepts at least 2.5 x a - not measured" in shown
-
-
-@pytest.mark.parametrize(
-    ("text", "keys"),
-    [
-        ("a", ["a"]),
-        ("c, a", ["a", "c"]),
-        ("f", ["f1", "f2"]),
-        ("f2,h", ["f2", "h"]),
-        ("a,b,c,d,e,f,g,h,i,j,k,l,m,n", [row.key for row in ROWS]),
-    ],
-)
-def test_rows_are_chosen_by_their_keys(text: str, keys: list[str]) -> None:
-    assert [row.key for row in chosen(text)] == keys
-
-
-@pytest.mark.parametrize("text", ["", "x", "a,,b", "a,f3"])
-def test_the_key_of_no_row_is_rejected(text: str) -> None:
-    with pytest.raises(ValueError, match="no such row"):
-        chosen(text)
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.key)

@@ -3,7 +3,7 @@
 import pytest
 
 from lab.growth.figures import FAILED, Figures, Samples, broken, figures, table
-from lab.growth.rows import ROWS, Row, chosen
+from lab.growth.rows import ROWS, Row
 from lab.growth.run import Sizes
 
 FREE = Row("free", "lists", "no bound", "ms")
@@ -78,25 +78,6 @@ def test_the_table_has_the_bound_and_whether_it_holds() -> None:
 
 def test_a_figure_without_its_answer_is_shown_as_failed() -> None:
     assert "failed" in table([found(FREE, [1], [FAILED])])
-
-
-@pytest.mark.parametrize(
-    ("names", "keys"),
-    [
-        ("p99", ["p99"]),
-        ("search, p99", ["p99", "search"]),
-        ("lists", [row.key for row in ROWS if row.direction == "lists"]),
-        ("lists,search", [row.key for row in ROWS if row.direction == "lists"]),
-    ],
-)
-def test_rows_are_chosen_by_their_keys_or_directions(names: str, keys: list[str]) -> None:
-    assert [row.key for row in chosen(names)] == keys
-
-
-@pytest.mark.parametrize("names", ["", "p99,other", "p9"])
-def test_a_name_of_no_row_is_refused(names: str) -> None:
-    with pytest.raises(ValueError, match="no such row"):
-        chosen(names)
 
 
 def test_every_row_has_a_key_of_its_own() -> None:
