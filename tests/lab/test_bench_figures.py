@@ -35,23 +35,6 @@ def measured(
     )
 
 
-def test_figures_are_medians_of_the_rounds() -> None:
-    full = {"a": [measured(100)] * 3, "c": [measured(500), measured(900), measured(600, p99=0.5)]}
-    [first, found] = figures([BY_KEY["a"], BY_KEY["c"]], full, {}, {})
-    assert (first.ratio, first.arrival, first.sustained) == (1.0, None, None)
-    assert (found.rate, found.p99, found.ratio, found.sustained) == (600, 0.009, 6.0, None)
-
-
-def test_what_is_sustained_has_its_cost_and_its_latencies() -> None:
-    full = {"a": [measured(100)], "c": [measured(900)]}
-    best, half = measured(450, p99=0.006, landed=1.0), [measured(225, p99=0.004)]
-    [_, found] = figures([BY_KEY["a"], BY_KEY["c"]], full, {"c": best}, {"c": half})
-    assert found.sustained is not None
-    assert (found.sustained.rate, found.sustained.ratio) == (450, 4.5)
-    assert found.sustained.cpu == pytest.approx({"web": 10, "mongod": 30})
-    assert (found.sustained.p99, found.sustained.half_p99) == (0.006, 0.004)
-
-
 def test_a_ratio_is_the_median_of_the_ratios_of_all_rounds() -> None:
     full = {
         "a": [measured(100), measured(200), measured(400)],
@@ -64,13 +47,6 @@ def test_a_ratio_is_the_median_of_the_ratios_of_all_rounds() -> None:
     assert by_text["c accepts at least 0.5 x h"] == pytest.approx(0.3)
 
 
-def test_processor_time_is_given_per_process_for_a_thousand_requests() -> None:
-    [found] = figures([BY_KEY["c"]], {"c": [measured(250, cpu=0.5)]}, {}, {})
-    assert found.cpu == {"web": 1.0, "drain": 0.5}
-    assert found.process == "web"
-    assert found.ratio is None
-
-
 def test_stored_documents_are_given_as_a_rate_a_share_and_a_backlog() -> None:
     rounds = [measured(1000, landed=share) for share in (0.9, 0.5, 1.02)]
     [found] = figures([BY_KEY["d"]], {"d": rounds}, {}, {})
@@ -80,19 +56,6 @@ def test_stored_documents_are_given_as_a_rate_a_share_and_a_backlog() -> None:
     assert found.arrival.backlog == 200
     assert found.arrival.ratio is None
     assert found.arrival.cpu == pytest.approx({"web": 10, "mongod": 30})
-
-
-def test_what_is_sustained_and_what_it_costs_come_first() -> None:
-    full = {"a": [measured(100)], "c": [measured(900, landed=1.0)]}
-    best, half = measured(450, landed=1.0), [measured(225, p99=0.004)]
-    found = figures([BY_KEY["a"], BY_KEY["c"]], full, {"c": best}, {"c": half})
-    lines = [" ".join(line.split()) for line in table(found, []).splitlines()]
-    assert lines[0] == "sustained/s x a CPU us each of which p50 ms p99 ms at half of it"
-    assert lines[1].endswith(" 450 4.50 40 web 10, mongod 30 1.00 9.00 4.00")
-    assert lines[2] == ""
-    assert "accepted/s" in lines[3]
-    assert lines[7] == "landed/s x a CPU us each of which"
-    assert lines[8].endswith(" 450 4.50 40 web 10, mongod 30")
 
 
 def all_figures(**changed: Measured) -> dict[str, tuple[float | None, bool | None]]:
@@ -157,11 +120,6 @@ def test_a_landed_click_that_costs_too_much_is_a_target_that_is_missed() -> None
     used, is_reached = found["k CPU of a landed click, at most 0.4 x a"]
     assert used == pytest.approx(0.41)
     assert not is_reached
-
-
-def test_a_target_without_its_rows_is_neither_reached_nor_missed() -> None:
-    found = figures([BY_KEY["c"]], {"c": [measured(600)]}, {}, {})
-    assert {one.is_reached for one in targets(found)} == {None}
 
 
 def test_the_table_shows_every_row_and_target() -> None:

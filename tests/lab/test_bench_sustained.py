@@ -28,18 +28,12 @@ def found(limit: float, landed_rate: float) -> tuple[float | None, list[float]]:
     return search.best.outcome.rate if search.best else None, tried
 
 
-@pytest.mark.parametrize("limit", [9_000, 9_600, 10_000, 10_700, 11_500])
+@pytest.mark.parametrize("limit", [9_000, 10_000, 11_500])
 def test_the_result_is_at_most_the_limit_and_near_it(limit: float) -> None:
     rate, tried = found(limit, 10_000)
     assert rate is not None
     assert 0.95 * limit <= rate <= limit
     assert len(set(tried)) == ATTEMPTS
-
-
-def test_rates_grow_while_everything_lands() -> None:
-    rate, tried = found(1e9, 10_000)
-    assert tried == sorted(tried)
-    assert rate == int(tried[-1])
 
 
 def test_there_is_no_result_if_no_rate_was_sustained() -> None:

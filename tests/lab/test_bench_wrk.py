@@ -33,31 +33,13 @@ def test_the_output_of_wrk_is_parsed() -> None:
     assert found.rate == pytest.approx(25_732 / 3)
 
 
-@pytest.mark.parametrize(
-    ("text", "seconds"), [("980.00us", 0.00098), ("1.5ms", 0.0015), ("2.00s", 2), ("1.10m", 66)]
-)
-def test_every_unit_of_time_is_parsed(text: str, seconds: float) -> None:
-    assert parse(PRINTED.replace("7.20ms", text)).p50 == pytest.approx(seconds)
-
-
-@pytest.mark.parametrize(
-    ("line", "errors", "requests"),
-    [
-        ("  Non-2xx or 3xx responses: 32\n", {"other status": 32}, 25_700),
-        (
-            "  Socket errors: connect 0, read 3, write 0, timeout 9\n",
-            {"read": 3, "timeout": 9},
-            0,
-        ),
-        ("  Socket errors: connect 1, read 0, write 2, timeout 0\n", {"connect": 1, "write": 2}, 0),
-    ],
-)
-def test_errors_are_reported_and_do_not_count_as_answers(
-    line: str, errors: dict[str, int], requests: int
-) -> None:
-    found = parse(PRINTED.replace("Requests/sec", f"{line}Requests/sec"))
-    assert found.errors == errors
-    assert found.requests == (requests or 25_732)
+def test_errors_are_reported_and_do_not_count_as_answers() -> None:
+    lines = (
+        "  Socket errors: connect 0, read 3, write 0, timeout 9\n  Non-2xx or 3xx responses: 32\n"
+    )
+    found = parse(PRINTED.replace("Requests/sec", f"{lines}Requests/sec"))
+    assert found.errors == {"read": 3, "timeout": 9, "other status": 32}
+    assert found.requests == 25_700
 
 
 @pytest.mark.parametrize(
@@ -70,48 +52,19 @@ def test_output_without_a_result_is_an_error_that_quotes_it(printed: str) -> Non
 
 
 @pytest.mark.skipif(not wrk.is_installed(), reason="wrk is not installed")
-async def test_wrk_sends_the_prepared_requests_in_turn(tmp_path: Path) -> None:
-    seen: set[bytes] = set()
+async def test_wrk_holds_a_rate_and_reports_if_it_cannot(tmp_path: Path) -> None:
+    ready, seen = asyncio.Event(), set[bytes]()
 
     async def answer(head: bytes, writer: asyncio.StreamWriter) -> None:
         seen.add(head)
-        writer.write(REDIRECT)
-
-    requests = [b"GET /%d HTTP/1.1\r\nHost: a\r\nX: %d\r\n\r\n" % (one, one) for one in range(7)]
-    async with answering(answer) as port:
-        found = await wrk.run(tmp_path, port, requests, connections=2, seconds=1)
-    assert found.errors == {}
-    assert found.requests >= len(requests)
-    assert seen == set(requests)
-
-
-@pytest.mark.skipif(not wrk.is_installed(), reason="wrk is not installed")
-async def test_wrk_holds_a_rate_and_reports_if_it_cannot(tmp_path: Path) -> None:
-    ready = asyncio.Event()
-
-    async def answer(head: bytes, writer: asyncio.StreamWriter) -> None:
         await ready.wait()
         writer.write(REDIRECT)
 
-    requests = [b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"]
+    requests = [b"GET /%d HTTP/1.1\r\nHost: a\r\n\r\n" % number for number in range(7)]
     async with answering(answer) as port:
         held_back = await wrk.run(tmp_path, port, requests, connections=20, seconds=1, pace=40)
         ready.set()
         found = await wrk.run(tmp_path, port, requests, connections=4, seconds=2, pace=40)
     assert held_back.errors["not sent in time"] > 0
     assert 0 < found.requests < 200  # many thousands as fast as it can
-
-
-@pytest.mark.skipif(not wrk.is_installed(), reason="wrk is not installed")
-async def test_wrk_ends_when_its_caller_is_cancelled(tmp_path: Path) -> None:
-    arrived = asyncio.Event()
-
-    async def answer(head: bytes, writer: asyncio.StreamWriter) -> None:
-        arrived.set()
-
-    async with answering(answer) as port:
-        running = asyncio.create_task(wrk.run(tmp_path, port, [b"GET / HTTP/1.1\r\n\r\n"], 1, 60))
-        await arrived.wait()
-        running.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await running
+    assert seen == set(requests)

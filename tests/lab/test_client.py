@@ -2,17 +2,13 @@
 
 import asyncio
 import time
-from array import array
-from collections.abc import Sequence
 
 import pytest
 
-import lab.traffic
 from lab import client
-from lab.client import Load, outcome, percentile
+from lab.client import Load, percentile
 from lab.traffic import Closed, Paced, Prepared
 from tests.lab.answering import BUSY, CLICK_ID, REDIRECT, answering
-from tests.ports import free_port
 
 GET = b"GET /c/one HTTP/1.1\r\nHost: a\r\n\r\n"
 LISTED = b"HTTP/1.1 200 OK\r\ncontent-length: 11\r\n\r\nhello\r\n\r\nyo"
@@ -24,10 +20,6 @@ def load(port: int, connections: int = 2, status: int = 302) -> Load:
 
 def count(number: int) -> Closed:
     return Closed(time.perf_counter(), 20, number)
-
-
-async def redirect(head: bytes, writer: asyncio.StreamWriter) -> None:
-    writer.write(REDIRECT)
 
 
 async def test_a_load_sends_its_number_of_requests_in_order() -> None:
@@ -47,7 +39,7 @@ async def test_a_load_sends_its_number_of_requests_in_order() -> None:
     assert 0 < found.p50 <= found.p99 < found.seconds
 
 
-@pytest.mark.parametrize("size", [1, 2, 17, 40, 1000])
+@pytest.mark.parametrize("size", [1, 17, 1000])
 async def test_an_answer_may_come_in_pieces(size: int) -> None:
     async def answer(head: bytes, writer: asyncio.StreamWriter) -> None:
         for first in range(0, len(LISTED), size):
@@ -87,18 +79,6 @@ async def test_an_answer_that_is_cut_off_is_an_error_and_the_load_goes_on() -> N
     assert (found.requests, found.errors) == (5, {"cut off": 1})
 
 
-async def test_an_answer_to_no_request_is_an_error() -> None:
-    answers = iter([REDIRECT + BUSY, REDIRECT])
-
-    async def answer(head: bytes, writer: asyncio.StreamWriter) -> None:
-        writer.write(next(answers))
-
-    async with answering(answer) as port:
-        found = await load(port, connections=1).run(count(2))
-    assert found.requests == 1
-    assert found.errors == {"answer to no request": 1, "cut off": 1}
-
-
 async def test_the_wait_for_the_last_answers_is_limited(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -110,18 +90,6 @@ async def test_the_wait_for_the_last_answers_is_limited(
     async with answering(answer) as port:
         found = await load(port, connections=3).run(count(3))
     assert (found.requests, found.errors) == (0, {"not answered": 3})
-
-
-async def test_a_load_on_a_port_without_a_listener_fails() -> None:
-    with pytest.raises(OSError):
-        await load(free_port()).run(count(1))
-
-
-async def test_a_closed_load_ends_by_the_clock() -> None:
-    async with answering(redirect) as port:
-        found = await load(port).run(Closed(time.perf_counter(), 1.0))
-    assert found.requests > 2
-    assert found.errors == {}
 
 
 async def test_latency_counts_from_the_time_a_request_was_due() -> None:
@@ -141,23 +109,7 @@ async def test_latency_counts_from_the_time_a_request_was_due() -> None:
         found = await one.run(Paced(time.perf_counter(), 0.3, 100))
     assert (found.requests, found.errors) == (30, {})
     assert found.p99 > stalled * 0.9  # a loop may wake up a little early
-    assert _later_than(one.latencies, stalled / 2) >= 10
-
-
-async def test_requests_not_sent_in_time_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(client, "ANSWER_SECONDS", 0.05)
-    monkeypatch.setattr(lab.traffic, "LATE_SECONDS", 0.0)
-
-    async def answer(head: bytes, writer: asyncio.StreamWriter) -> None:
-        pass
-
-    async with answering(answer) as port:
-        found = await load(port, connections=1).run(Paced(time.perf_counter(), 1.0, 5))
-    assert found.errors == {"not answered": 1, "not sent in time": 4}
-
-
-def _later_than(latencies: Sequence[float], seconds: float) -> int:
-    return sum(latency > seconds for latency in latencies)
+    assert sum(latency > stalled / 2 for latency in one.latencies) >= 10
 
 
 @pytest.mark.parametrize(
@@ -165,26 +117,12 @@ def _later_than(latencies: Sequence[float], seconds: float) -> int:
     [
         ([], 0.99, 0.0),
         ([3.0], 0.5, 3.0),
-        ([3.0], 0.99, 3.0),
-        ([1.0, 2.0], 0.5, 1.0),
         ([1.0, 2.0, 3.0], 0.5, 2.0),
         ([float(number) for number in range(1, 101)], 0.99, 99.0),
-        ([float(number) for number in range(1, 102)], 0.99, 100.0),
         ([1.0, 2.0], 1.0, 2.0),
-        ([1.0, 2.0], 0.0, 1.0),
     ],
 )
 def test_a_percentile_is_one_of_the_figures(
     ordered: list[float], part: float, expected: float
 ) -> None:
     assert percentile(ordered, part) == expected
-
-
-def test_latencies_come_in_any_order() -> None:
-    found = outcome(array("d", [0.3, 0.1, 0.2]), 1.5, {"cut off": 1})
-    assert (found.requests, found.rate, found.p50, found.p99) == (3, 2.0, 0.2, 0.3)
-    assert found.errors == {"cut off": 1}
-
-
-def test_the_rate_of_an_empty_load_is_zero() -> None:
-    assert outcome(array("d"), 0.0, {}).rate == 0.0

@@ -1,12 +1,8 @@
 """Processes of a run are started, killed, started again, and seen to end."""
 
-import asyncio
 import sys
 from pathlib import Path
 
-import pytest
-
-from lab.log_pipe import LogPipe
 from lab.processes import Process
 from tracker.stores.builtin.child import Program
 
@@ -45,23 +41,3 @@ async def test_a_process_that_ends_by_itself_is_noted_and_started_again(tmp_path
     finally:
         process.end()
     assert process.ended_by_itself[0] == "one ended with status 1: such thing"
-
-
-async def test_a_process_that_ends_is_noted_though_its_log_is_a_pipe(tmp_path: Path) -> None:
-    log = LogPipe(tmp_path / "log")
-    process = process_of("import sys; sys.exit('gone')", tmp_path)
-    process.start()
-    try:
-        while not process.ended_by_itself:
-            await asyncio.sleep(0.01)
-            process.restart_if_ended()
-    finally:
-        process.end()
-        log.close()
-    assert process.ended_by_itself[0].startswith("one ended with status 1")
-    assert not (tmp_path / "log").exists()
-
-
-@pytest.mark.parametrize("act", ["stop", "resume", "end"])
-def test_signals_to_a_process_that_is_not_running_do_nothing(act: str, tmp_path: Path) -> None:
-    getattr(process_of("", tmp_path), act)()

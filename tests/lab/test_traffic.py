@@ -14,12 +14,6 @@ def test_a_closed_load_sends_whenever_it_is_asked_until_its_end() -> None:
     assert schedule.due(12.0) is None
 
 
-def test_a_closed_load_may_be_bounded_in_number() -> None:
-    schedule = Closed(began=0.0, seconds=9.0, count=2)
-    assert [schedule.due(1.0) for _ in range(3)] == [1.0, 1.0, None]
-    assert schedule.is_over(1.0)
-
-
 def test_a_paced_load_sends_overdue_requests_and_none_early() -> None:
     schedule = Paced(began=100.0, seconds=1.0, rate=4.0)
     assert schedule.due(99.9) is None
