@@ -13,8 +13,8 @@ from tests.open_files import room_for
 from tests.waiting import PATIENCE_SECONDS, eventually
 from tracker import metrics
 from tracker.http.connection import Connection
-from tracker.http.dispatcher import BODY, HEAD
 from tracker.http.limits import Limits
+from tracker.http.phase import BODY, HEAD
 from tracker.http.server import Server
 
 LIMIT_SECONDS = 0.2

@@ -11,12 +11,13 @@ from typing import Final
 
 import structlog
 
-from tracker.http.dispatcher import BODY, CLOSED, CLOSING, FAST_PATH, HEAD, Dispatcher
+from tracker.http.dispatcher import Dispatcher
 from tracker.http.fast_path import FastPath
 from tracker.http.flow_control import FlowControl
 from tracker.http.head import check_partial, skip_empty_lines
+from tracker.http.phase import BODY, CLOSED, CLOSING, FAST_PATH, HEAD, is_overdue
+from tracker.http.rejection import RejectedRequest
 from tracker.http.server_state import ServerState
-from tracker.http.timeouts import end_if_overdue
 
 log = structlog.get_logger(__name__)
 
@@ -161,7 +162,22 @@ class Connection(asyncio.Protocol):
     # Called by the server, and by the dispatcher.
 
     def check(self) -> None:
-        end_if_overdue(self, self._dispatcher, self._flow, self._state)
+        """End if the client takes nothing of its answer, or the phase has taken too long."""
+        flow, phase = self._flow, self.phase
+        if flow.has_unsent():
+            if flow.is_stalled():
+                self.abort()
+            if phase >= CLOSING or phase == HEAD:
+                self.since = self._state.now
+        elif not is_overdue(self, self._dispatcher.body_seconds, self._state):
+            return
+        elif phase == HEAD and not self.buffer:
+            self.close()
+        elif phase <= BODY:
+            what = "request" if phase == HEAD else "body"
+            self._dispatcher.reject(RejectedRequest(408, f"the {what} took too long"))
+        else:
+            self.abort()
 
     def advance(self, resume: Callable[[], None] | None = None) -> None:
         """Call `resume`, then process the received bytes as far as possible."""

@@ -6,7 +6,7 @@ Guarantee: a delegate is notified exactly once: its request is complete, or its 
 import asyncio
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any
 
 import structlog
 from tornado.gen import convert_yielded
@@ -16,23 +16,12 @@ from tracker.http.body import Body, ChunkedBody, FixedBody
 from tracker.http.exchange import Exchange
 from tracker.http.flow_control import FlowControl
 from tracker.http.head import CHUNKED, Head
+from tracker.http.phase import ANSWERING, BODY, CLOSING, PREPARING, PhasedConnection
 from tracker.http.rejection import RejectedRequest, rejection
 from tracker.http.request import ReceivedRequest
 from tracker.http.server_state import ServerState
 
-if TYPE_CHECKING:
-    from tracker.http.connection import Connection
-
 log = structlog.get_logger(__name__)
-
-# Received bytes are read in the first two phases only.
-HEAD: Final = 0  # between requests, or in the head of one
-BODY: Final = 1
-PREPARING: Final = 2  # the handler is not ready for the body, or for more of it
-ANSWERING: Final = 3  # the request is received, and its answer awaited
-FAST_PATH: Final = 4  # the fast path has the request
-CLOSING: Final = 5  # written bytes are being sent; received ones are dropped
-CLOSED: Final = 6
 
 
 class Dispatcher:
@@ -42,34 +31,22 @@ class Dispatcher:
         "_body",
         "_connection",
         "_delegate",
+        "_flow",
         "_state",
-        "context",
-        "default_headers",
         "exchange",
         "head",
-        "writable",
-        "write",
     )
 
-    def __init__(self, connection: "Connection", state: ServerState, flow: FlowControl) -> None:
+    def __init__(self, connection: PhasedConnection, state: ServerState, flow: FlowControl) -> None:
         self._connection = connection
         self._state = state
-        # Bound methods, because calls that only pass on would cost each answer time.
-        self.write = flow.write
-        self.writable = flow.writable
-        self.default_headers = state.default_headers
-        self.context = flow.peer
+        self._flow = flow
         self.head: Head | None = None
         self.exchange: Exchange | None = None
         self._body: Body | None = None
         self._delegate: HTTPMessageDelegate | None = None
 
     # Called by handlers, through their exchange.
-
-    @property
-    def ending(self) -> bool:
-        """Return whether every answer must end its connection."""
-        return self._state.ending_since is not None
 
     def answered(self, exchange: Exchange) -> None:
         """Begin the next request, or end the connection, after the answer of `exchange`."""
@@ -100,6 +77,10 @@ class Dispatcher:
         """Return whether only the end of the connection ends the current answer."""
         return self.exchange is not None and self.exchange.endless
 
+    @property
+    def body_seconds(self) -> float:
+        return self.exchange.body_seconds if self.exchange else self._state.limits.body_seconds
+
     # Called by the connection. All of these raise the delegate's errors.
 
     def open(self, head: Head) -> None:
@@ -107,8 +88,7 @@ class Dispatcher:
 
         Raises RejectedRequest if its body is too large, HTTPInputError if the Host is malformed.
         """
-        limits = self._state.limits
-        exchange = Exchange(self, head, limits.body_bytes, limits.body_seconds)
+        exchange = Exchange(self, self._state, self._flow, head)
         self._connection.phase = PREPARING
         self.head = head
         self.exchange = exchange
@@ -145,7 +125,7 @@ class Dispatcher:
         self._connection.phase = BODY
         self._connection.since = self._state.now
         if head.expects_continue and not exchange.begun:
-            self.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+            self._flow.write(b"HTTP/1.1 100 Continue\r\n\r\n")
 
     def receive(self) -> bool:
         """Give the handler the next part of the body, and return whether there may be more."""
@@ -218,15 +198,9 @@ class Dispatcher:
         if self._connection.phase < CLOSING and not begun:
             head_only = self._is_head_request()
             state = self._state
-            self.write(rejection(rejected, state.render, state.default_headers(), head_only))
+            self._flow.write(rejection(rejected, state.render, state.default_headers(), head_only))
         self.abandon()
         self._connection.close(linger=True)
-
-    def is_body_late(self) -> bool:
-        exchange = self.exchange
-        if exchange is None:
-            return False
-        return self._state.expired(self._connection.since, exchange.body_seconds)
 
     def release(self) -> None:
         """Drop the reference to the connection, so that no garbage collector is needed for it."""

@@ -5,7 +5,7 @@ It frames the answer (RFC 9112, section 6). It may outlive its connection: late 
 
 import asyncio
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final, NoReturn
+from typing import Final, NoReturn, Protocol
 
 from tornado.httputil import (
     HTTPConnection,
@@ -16,51 +16,45 @@ from tornado.httputil import (
 )
 from tornado.iostream import StreamClosedError
 
+from tracker.http.flow_control import FlowControl
 from tracker.http.head import Head, connection_options
-
-if TYPE_CHECKING:
-    from tracker.http.dispatcher import Dispatcher
+from tracker.http.server_state import ServerState
 
 _FIELDS_OF_THE_SERVER: Final = frozenset({"Connection", "Content-Length", "Date", "Server"})
 _STATUSES_WITHOUT_BODY: Final = (204, 304)
 
 
+class ExchangeOwner(Protocol):
+    """The object that ends the connection of an exchange, or begins its next request."""
+
+    def answered(self, exchange: "Exchange") -> None: ...
+
+    def break_off(self, exchange: "Exchange") -> None: ...
+
+    def cut(self, exchange: "Exchange") -> None: ...
+
+
 class Exchange(HTTPConnection):
     """The tornado.httputil.HTTPConnection of one request."""
 
-    __slots__ = (
-        "_bytes_left",
-        "_chunked",
-        "_close_callback",
-        "_connection",
-        "_done",
-        "_method",
-        "_version",
-        "awaited",
-        "begun",
-        "body_received",
-        "body_seconds",
-        "context",
-        "keep_alive",
-        "max_body_bytes",
-    )
-
     def __init__(
-        self, connection: "Dispatcher", head: Head, max_body_bytes: int, body_seconds: float
+        self, owner: ExchangeOwner, state: ServerState, flow: FlowControl, head: Head
     ) -> None:
-        self._connection = connection
+        self._owner = owner
+        self._state = state
+        self._flow = flow
         self._method, _, self._version = head.start_line
         self._chunked = False
         self._bytes_left: int | None = None
         self._close_callback: Callable[[], None] | None = None
         self._done = False
-        self.context = connection.context
+        self.context = flow.peer
         self.keep_alive = head.keep_alive
         self.begun = False
         self.awaited = False
         self.body_received = head.body_length == 0
-        self.max_body_bytes = max_body_bytes
-        self.body_seconds = body_seconds
+        self.max_body_bytes = state.limits.body_bytes
+        self.body_seconds = state.limits.body_seconds
 
     # Called by the handler.
 
@@ -94,17 +88,16 @@ class Exchange(HTTPConnection):
             return self._interim(code, reason, headers)
         head = _head(code, reason, self._fields(code, headers))
         self.begun = True
-        connection = self._connection
         body = self._framed(chunk) if chunk else b""
-        connection.write(b"%b%b\r\n%b" % (head, connection.default_headers(), body))
-        return connection.writable()
+        self._flow.write(b"%b%b\r\n%b" % (head, self._state.default_headers(), body))
+        return self._flow.writable()
 
     def write(self, chunk: bytes) -> asyncio.Future[None]:
         """Send a piece of the body. Raises HTTPOutputError if it is longer than announced."""
         if self._done:
             return _closed_stream()
-        self._connection.write(self._framed(chunk))
-        return self._connection.writable()
+        self._flow.write(self._framed(chunk))
+        return self._flow.writable()
 
     def finish(self) -> None:
         """End the answer. Raises HTTPOutputError if the body is shorter than announced."""
@@ -113,14 +106,14 @@ class Exchange(HTTPConnection):
         if self._bytes_left:
             self._break(f"{self._bytes_left} bytes less than Content-Length")
         if self._chunked:
-            self._connection.write(b"0\r\n\r\n")
+            self._flow.write(b"0\r\n\r\n")
         self._done = True
-        self._connection.answered(self)
+        self._owner.answered(self)
 
     def cut(self) -> None:
         """End the connection at once. The answer remains incomplete, and the client can tell."""
         if not self._done:
-            self._connection.cut(self)
+            self._owner.cut(self)
 
     # Called by the dispatcher.
 
@@ -138,8 +131,8 @@ class Exchange(HTTPConnection):
     def _interim(self, code: int, reason: str, headers: HTTPHeaders) -> asyncio.Future[None]:
         if self._version == "HTTP/1.1":
             lines = [f"{name}: {value}\r\n" for name, value in headers.get_all()]
-            self._connection.write(_head(code, reason, lines) + b"\r\n")
-        return self._connection.writable()
+            self._flow.write(_head(code, reason, lines) + b"\r\n")
+        return self._flow.writable()
 
     def _fields(self, code: int, headers: HTTPHeaders) -> list[str]:
         """Return the lines of all fields but the default ones, and decide the framing."""
@@ -173,7 +166,7 @@ class Exchange(HTTPConnection):
     def _connection_field(self, requested: str) -> str:
         """Return the Connection line, and decide whether the connection stays open."""
         endless = self._bytes_left is None and not self._chunked
-        if endless or not self.body_received or self._connection.ending:
+        if endless or not self.body_received or self._state.ending_since is not None:
             self.keep_alive = False
         if requested and "close" in connection_options(requested):
             self.keep_alive = False
@@ -194,7 +187,7 @@ class Exchange(HTTPConnection):
 
     def _break(self, reason: str) -> NoReturn:
         """End the connection: a wrong answer would mislead the client. Raises HTTPOutputError."""
-        self._connection.break_off(self)
+        self._owner.break_off(self)
         raise HTTPOutputError(reason)
 
 
