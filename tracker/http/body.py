@@ -5,7 +5,7 @@ httptools does not say where a message ends, and bytes behind a body are the nex
 
 import re
 from collections.abc import Callable
-from typing import Final, Protocol
+from typing import Final
 
 from tracker.http.head import FORBIDDEN_BYTES, HeadReader
 from tracker.http.rejection import RejectedRequest
@@ -24,20 +24,8 @@ _FREE_OVERHEAD_BYTES: Final = 16
 _MAX_OVERHEAD_BYTES: Final = 16 * 1024
 
 
-class Body(Protocol):
-    """A request body that is taken from the buffer of its connection."""
-
-    done: bool
-
-    paused: bool
-    """True if the last `take` left data behind, so that other connections get their turn."""
-
-    def take(self, data: bytes, offset: int) -> tuple[bytes, int]:
-        """Return the part of the body in `data` from `offset` on, and the offset behind it."""
-
-
 class FixedBody:
-    """A body of `length` bytes, at least one."""
+    """A body of `length` bytes, at least one, which is taken from the buffer of its connection."""
 
     __slots__ = ("_left", "done", "paused")
 
@@ -47,6 +35,7 @@ class FixedBody:
         self.paused = False
 
     def take(self, data: bytes, offset: int) -> tuple[bytes, int]:
+        """Return the part of the body in `data` from `offset` on, and the offset behind it."""
         piece = data[offset : offset + self._left]
         self._left -= len(piece)
         self.done = self._left == 0
@@ -54,7 +43,10 @@ class FixedBody:
 
 
 class ChunkedBody:
-    """A body of at most `limit` bytes in chunks, without its extensions and trailer."""
+    """A body of at most `limit` bytes in chunks, without its extensions and trailer.
+
+    `paused` is true if the last `take` left data behind, so that other connections get their turn.
+    """
 
     __slots__ = ("_left", "_limit", "_overhead", "_pieces", "_read", "done", "paused")
 
@@ -94,12 +86,10 @@ class ChunkedBody:
         return end + 2
 
     def _partial_size(self, data: bytes, offset: int) -> int:
-        may_become_size = len(
-            data
-        ) - offset < _MAX_SIZE_LINE_BYTES and _PARTIAL_CHUNK_SIZE.fullmatch(data, offset)
-        if not may_become_size:
-            raise RejectedRequest(400, "body: malformed chunk size")
-        return offset
+        is_short = len(data) - offset < _MAX_SIZE_LINE_BYTES
+        if is_short and _PARTIAL_CHUNK_SIZE.fullmatch(data, offset):
+            return offset
+        raise RejectedRequest(400, "body: malformed chunk size")
 
     def _begin_chunk(self, size: int, line_bytes: int) -> None:
         self._limit -= size
@@ -137,6 +127,9 @@ class ChunkedBody:
         HeadReader().fields(data[offset : end + 4])
         self.done = True
         return end + 4
+
+
+Body = FixedBody | ChunkedBody
 
 
 def _crlf(data: bytes, offset: int) -> bool:

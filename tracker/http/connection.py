@@ -12,7 +12,6 @@ from typing import Final
 import structlog
 
 from tracker.http.dispatcher import Dispatcher
-from tracker.http.fast_path import FastPath
 from tracker.http.flow_control import FlowControl
 from tracker.http.head import check_partial, skip_empty_lines
 from tracker.http.phase import BODY, CLOSED, CLOSING, FAST_PATH, HEAD, is_overdue
@@ -27,24 +26,6 @@ _BLANK_LINE: Final = b"\r\n\r\n"
 
 class Connection(asyncio.Protocol):
     """A connection. Its `phase` began at `since`, and `buffer` is consumed up to `offset`."""
-
-    __slots__ = (
-        "_admitted",
-        "_checked",
-        "_declined",
-        "_dispatcher",
-        "_flow",
-        "_half_closed",
-        "_hand_over",
-        "_linger",
-        "_state",
-        "buffer",
-        "offset",
-        "peer",
-        "phase",
-        "served",
-        "since",
-    )
 
     _flow: FlowControl
     _dispatcher: Dispatcher
@@ -69,7 +50,6 @@ class Connection(asyncio.Protocol):
         return self.phase >= CLOSING
 
     def answer(self, data: bytes, keep_alive: bool) -> None:
-        """Send the whole answer of the fast path, unless the client has disconnected."""
         if self.phase == FAST_PATH:
             self._flow.write(data)
             self.begin_next() if keep_alive else self.close()
@@ -117,10 +97,9 @@ class Connection(asyncio.Protocol):
         self.advance()
 
     def eof_received(self) -> bool:
-        """Return whether the client, which sends nothing more, still gets an answer.
+        """Return whether a client that sends nothing more still gets an answer.
 
-        It does while the fast path has its request, or received bytes are still to be read. A
-        client that waits for a handler counts as disconnected, and so does any client over TLS.
+        Not if it waits for a handler, or speaks TLS: then it counts as disconnected.
         """
         if self._flow.peer.protocol == "http" and (
             self.phase == FAST_PATH or (self.phase == HEAD and self.buffer)
@@ -155,7 +134,6 @@ class Connection(asyncio.Protocol):
         self._dispatcher.release()
 
     def _give_up(self) -> None:
-        """Stop handling requests, because the client has disconnected or is to be cut."""
         self.phase = CLOSED
         self._dispatcher.abandon()
 
@@ -233,47 +211,41 @@ class Connection(asyncio.Protocol):
         self._checked = 0
         self.served = True
         declined, self._declined = self._declined, False
-        if state.fast_path is None or declined or not self._offer_part(state.fast_path, start, end):
+        if not declined and self._offer(buffer, start, end):
+            self.offset = end
+        else:
             head = state.heads.read(buffer, start, end, state.limits)
             self.offset = end
             self._dispatcher.open(head)
         return True
 
     def _offer_whole(self, data: bytes) -> bool:
-        """Offer `data` to the fast path if it is one request, and return whether it is answered.
+        """Offer `data` to the fast path if it is one request, as nearly all hot requests arrive.
 
-        Nearly all hot requests arrive alone and whole, so they need none of the work of `advance`.
+        Return whether it is answered, so without the work of `advance`.
         """
-        state = self._state
-        fast_path = state.fast_path
-        if fast_path is None or self._flow.write_paused or state.ending_since is not None:
-            return False
-        if len(data) > state.limits.head_bytes:
+        if self._state.fast_path is None or self._flow.write_paused:
             return False
         end = data.find(_BLANK_LINE) + len(_BLANK_LINE)
         if end <= len(_BLANK_LINE) or end != len(data) or data[0] == _CR:
             return False
-        self.since = state.now
-        taken = self._offer(fast_path, data, 0, end)
-        if taken:
+        self.since = self._state.now
+        if self._offer(data, 0, end):
             self.served = True
-        else:
-            self._declined = True
-        return taken
+            return True
+        self._declined = True
+        return False
 
-    def _offer_part(self, fast_path: FastPath, start: int, end: int) -> bool:
-        if self._state.ending_since is not None or end - start > self._state.limits.head_bytes:
-            return False
-        taken = self._offer(fast_path, self.buffer, start, end)
-        if taken:
-            self.offset = end
-        return taken
-
-    def _offer(self, fast_path: FastPath, data: bytes, start: int, end: int) -> bool:
+    def _offer(self, data: bytes, start: int, end: int) -> bool:
         """Return whether the fast path takes the request, or fails."""
+        state = self._state
+        if state.fast_path is None or state.ending_since is not None:
+            return False
+        if end - start > state.limits.head_bytes:
+            return False
         self.phase = FAST_PATH
         try:
-            taken = fast_path(self, data, start, end)
+            taken = state.fast_path(self, data, start, end)
         except Exception as error:
             if self.phase == FAST_PATH:
                 self.buffer = data

@@ -1,8 +1,7 @@
 """The queue of connections whose clients still send after their last answer.
 
-Closing with bytes unread resets the connection, and the client may lose the answer. So one
-connection at a time reads for a while, and drops the bytes. Addresses take turns, and so do the
-connections of each.
+Closing with bytes unread resets the connection, and the client may lose the answer. So connections
+read on and drop the bytes, one at a time. Addresses take turns, and so do the connections of each.
 
 Guarantee: the event loop reads at most a piece in TURN_SECONDS for all clients together.
 """
@@ -46,8 +45,7 @@ class DiscardQueue:
         has_turn = self._reading is connection
         self.remove(address, connection)
         if has_turn and self._timer is not None:
-            # A client that has its answer should not keep its place until all others had their
-            # turns.
+            # A client that has its answer should not wait for the turns of others.
             self._timer.cancel()
             self._timer = self._loop.call_later(0, self._end_turn)
 

@@ -27,16 +27,6 @@ log = structlog.get_logger(__name__)
 class Dispatcher:
     """The link between one connection and its handlers. Each exchange answers through it."""
 
-    __slots__ = (
-        "_body",
-        "_connection",
-        "_delegate",
-        "_flow",
-        "_state",
-        "exchange",
-        "head",
-    )
-
     def __init__(self, connection: PhasedConnection, state: ServerState, flow: FlowControl) -> None:
         self._connection = connection
         self._state = state
@@ -46,10 +36,9 @@ class Dispatcher:
         self._body: Body | None = None
         self._delegate: HTTPMessageDelegate | None = None
 
-    # Called by handlers, through their exchange.
+    # Called by exchanges.
 
     def answered(self, exchange: Exchange) -> None:
-        """Begin the next request, or end the connection, after the answer of `exchange`."""
         if exchange is not self.exchange:
             return
         delegate = self._delegate
@@ -62,13 +51,11 @@ class Dispatcher:
             self._connection.close(linger=not exchange.body_received)
 
     def break_off(self, exchange: Exchange) -> None:
-        """Send the written bytes, and end: the answer of `exchange` remains incomplete."""
         if exchange is self.exchange:
             self._connection.close(linger=True)
             self.abandon()
 
     def cut(self, exchange: Exchange) -> None:
-        """End at once: the answer of `exchange` remains incomplete, and its client can tell."""
         if exchange is self.exchange:
             self._connection.abort()
 

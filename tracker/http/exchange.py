@@ -25,7 +25,7 @@ _STATUSES_WITHOUT_BODY: Final = (204, 304)
 
 
 class ExchangeOwner(Protocol):
-    """The object that ends the connection of an exchange, or begins its next request."""
+    """The dispatcher of an exchange, which is told how its answer has ended."""
 
     def answered(self, exchange: "Exchange") -> None: ...
 
@@ -111,11 +111,9 @@ class Exchange(HTTPConnection):
         self._owner.answered(self)
 
     def cut(self) -> None:
-        """End the connection at once. The answer remains incomplete, and the client can tell."""
+        """End the connection at once: the client can tell that the answer is incomplete."""
         if not self._done:
             self._owner.cut(self)
-
-    # Called by the dispatcher.
 
     @property
     def endless(self) -> bool:

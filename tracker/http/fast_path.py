@@ -1,15 +1,12 @@
 """The fast path: hot requests answered from the bytes received, before anything is parsed.
 
-A request is offered here first if its whole head has arrived, within the size limit. The fast path
-takes only plain requests, and leaves all others to the parser.
+The fast path takes only plain requests, and leaves all others to the parser. A request is plain if
+every server reads it the same: GET or HEAD, HTTP/1.1, one Host, no body, no header that asks for
+something (Connection other than keep-alive, Expect, Upgrade), visible ASCII in the target, at most
+200 pairs in the query.
 
-A request is plain if every server reads it the same: GET or HEAD, HTTP/1.1, one Host, no body, no
-header that asks for something (Connection other than keep-alive, Expect, Upgrade), visible ASCII in
-the target, at most 200 pairs in the query.
-
-Browsers of one release send the same lines, byte for byte, so lines and headers are cached: without
-their Host, if it comes first, as browsers and proxies send it. Else each of a thousand hostnames
-would have headers of its own.
+Browsers of one release send the same lines, byte for byte, so lines and headers are cached. A Host
+that comes first is cached apart, or a thousand hostnames would each have headers of their own.
 
 Guarantee: the parser of `head` accepts every request that is read here, and reads it the same way.
 """
@@ -36,9 +33,11 @@ class FastPathConnection(Protocol):
 
 
 FastPath = Callable[[FastPathConnection, bytes, int, int], bool]
-"""A function that takes a request and returns True, or leaves it to the parser and returns False.
-It gets the connection, the buffer, and the offsets of the head's beginning and end. The
-connection's next request does not begin before this one is answered."""
+"""Takes a request and returns True, or leaves it to the parser and returns False.
+
+The arguments are the connection, its buffer, and the offsets of the head's beginning and end. The
+connection's next request begins after the answer.
+"""
 
 MAX_HEAD_BYTES: Final = 8192
 """The parser reads longer heads."""

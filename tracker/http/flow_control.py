@@ -16,7 +16,6 @@ from tracker.http.server_state import ServerState
 _MAX_PIECES: Final = 64
 """With more pieces, a slow client would be noticed later."""
 
-
 _RESET: Final = struct.pack("ii", 1, 0)
 """The value of SO_LINGER with which the end of a connection is a reset."""
 
@@ -40,20 +39,6 @@ class Peer:
 
 class FlowControl:
     """The flow of bytes over a transport. `write_paused`: the client does not read."""
-
-    __slots__ = (
-        "_discarded",
-        "_pieces",
-        "_state",
-        "_transport",
-        "_unsent",
-        "_unsent_since",
-        "_writers",
-        "corked",
-        "peer",
-        "reading_paused",
-        "write_paused",
-    )
 
     def __init__(self, state: ServerState, transport: asyncio.BaseTransport) -> None:
         self._state = state
@@ -159,5 +144,5 @@ class FlowControl:
         return unsent > 0
 
     def is_stalled(self) -> bool:
-        """Return whether the client had taken nothing for too long at the last `has_unsent`."""
+        """Return whether, at the last `has_unsent`, the client had taken nothing for too long."""
         return self._state.expired(self._unsent_since, self._state.limits.stalled_seconds)

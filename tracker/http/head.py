@@ -4,7 +4,7 @@ httptools splits the fields. The request line is checked here, because httptools
 unknown methods and bytes above 127, which visitors do send.
 
 The body's length and the connection's fate (RFC 9112, 6 and 9) are read more strictly than
-required. Two readers of one message might differ otherwise, and let requests be smuggled.
+required, or two readers of one message might differ, and let requests be smuggled.
 """
 
 import re
@@ -139,28 +139,22 @@ def _line_rejection(line: bytes, limits: Limits) -> RejectedRequest:
 
 def _head(method: str, target: str, version: str, fields: Fields) -> Head:
     host = fields.get("Host")
-    if host is None or VALUE_SEPARATOR in host:
-        _check_host(version, host)
+    if version != "HTTP/1.0" if host is None else VALUE_SEPARATOR in host:
+        raise RejectedRequest(400, "Host: must be there, once")
     headers = ReceivedFields(fields)
     if target[0] != "/":
         target = _normalized_target(method, target, headers)
-    expected = fields.get("Expect")
     return Head(
         RequestStartLine(method, target, version),
         headers,
         body_length(version, fields),
         keeps_alive(version, fields),
-        expected is not None and version == "HTTP/1.1" and _is_continue(expected),
+        "Expect" in fields and _expects_continue(version, fields["Expect"]),
     )
 
 
-def _is_continue(expected: str) -> bool:
-    return "100-continue" in expected.lower().split(VALUE_SEPARATOR)
-
-
-def _check_host(version: str, host: str | None) -> None:
-    if host is not None or version != "HTTP/1.0":
-        raise RejectedRequest(400, "Host: must be there, once")
+def _expects_continue(version: str, expected: str) -> bool:
+    return version == "HTTP/1.1" and "100-continue" in expected.lower().split(VALUE_SEPARATOR)
 
 
 def _normalized_target(method: str, target: str, headers: HTTPHeaders) -> str:
@@ -205,7 +199,6 @@ def _chunked(version: str, codings: str) -> int:
 
 
 def keeps_alive(version: str, fields: Fields) -> bool:
-    """Return whether the client may send another request on the connection."""
     values = fields.get("Connection")
     if values is None:
         return version == "HTTP/1.1"

@@ -17,7 +17,7 @@ log = structlog.get_logger(__name__)
 LOG_INTERVAL_SECONDS: Final = 60.0
 
 CountedAs = Callable[[str], str]
-"""A function that returns the name under which an address is counted; empty for no limit."""
+"""Returns the name under which an address is counted; empty for no limit."""
 
 
 class Limits(msgspec.Struct, frozen=True):
@@ -68,14 +68,8 @@ class Limits(msgspec.Struct, frozen=True):
     @property
     def sweep_seconds(self) -> float:
         """Return the interval of sweeps. A connection ends up to two of them late, never early."""
-        shortest = min(
-            self.head_seconds,
-            self.body_seconds,
-            self.idle_seconds,
-            self.stalled_seconds,
-            self.linger_seconds,
-        )
-        return min(1.0, shortest / 4)
+        waits = self.head_seconds, self.body_seconds, self.idle_seconds
+        return min(1.0, min(*waits, self.stalled_seconds, self.linger_seconds) / 4)
 
 
 def each_address(peer: str) -> str:

@@ -1,7 +1,6 @@
 """A request and its fields as a Tornado handler sees them, made from a head that was checked.
 
-tornado.httputil.HTTPServerRequest checks the host with a slow pattern, and parses and copies the
-query even if nobody reads it.
+tornado.httputil.HTTPServerRequest checks the host slowly, and always parses and copies the query.
 """
 
 import time

@@ -8,6 +8,7 @@ import contextlib
 import socket
 import ssl
 from collections.abc import Sequence
+from functools import partial
 from typing import Final
 
 from tornado.httputil import HTTPServerConnectionDelegate
@@ -56,7 +57,8 @@ class Server:
         loop = self._state.loop
         for one in sockets:
             if tls is None:
-                plain = await loop.create_server(self._connection, sock=one, backlog=_BACKLOG)
+                accept = partial(Connection, self._state)
+                plain = await loop.create_server(accept, sock=one, backlog=_BACKLOG)
                 self._listening.append(plain)
             else:
                 one.setblocking(False)
@@ -88,9 +90,6 @@ class Server:
             connection.abort()
         await state.empty.wait()
         self._sweeping.cancel()
-
-    def _connection(self) -> Connection:
-        return Connection(self._state)
 
     def _sweep(self) -> None:
         state = self._state

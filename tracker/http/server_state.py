@@ -31,27 +31,6 @@ class ServerState:
     cost more.
     """
 
-    __slots__ = (
-        "admission",
-        "connections",
-        "context",
-        "default_headers",
-        "delegate",
-        "discarding",
-        "empty",
-        "ending_since",
-        "fast_path",
-        "heads",
-        "limits",
-        "loop",
-        "now",
-        "quiet_seconds",
-        "render",
-        "router",
-        "sweep_seconds",
-        "writable",
-    )
-
     def __init__(
         self,
         delegate: HTTPServerConnectionDelegate,

@@ -6,6 +6,7 @@ asyncio reports no connection before its handshake. The caller decides when to r
 import asyncio
 import socket
 import ssl
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -64,7 +65,7 @@ class TLSListener:
 
 
 class Handshake:
-    """A connection, already counted, during its handshake. The event loop limits its time."""
+    """A connection, already counted, during its handshake."""
 
     def __init__(
         self, state: ServerState, accepted: socket.socket, peer: str, tls: ssl.SSLContext
@@ -78,7 +79,7 @@ class Handshake:
         self._task.add_done_callback(self._done)
 
     def check(self) -> None:
-        """Do nothing, because the event loop ends a handshake that takes too long."""
+        """Do nothing: the event loop limits a handshake's time."""
 
     def abort(self) -> None:
         self._task.cancel()
@@ -90,7 +91,7 @@ class Handshake:
             if not await self._has_begun(accepted, limits.head_seconds):
                 return
             await loop.connect_accepted_socket(
-                self._protocol,
+                partial(Connection, self._state, self._hand_over),
                 accepted,
                 ssl=tls,
                 ssl_handshake_timeout=max(_MIN_HANDSHAKE_SECONDS, ends - loop.time()),
@@ -116,9 +117,6 @@ class Handshake:
         finally:
             loop.remove_reader(accepted.fileno())
         return bool(accepted.recv(1, socket.MSG_PEEK))
-
-    def _protocol(self) -> Connection:
-        return Connection(self._state, self._hand_over)
 
     def _hand_over(self) -> str:
         """Return the peer's address, and let the connection count for itself from now on."""
