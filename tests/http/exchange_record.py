@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 from tornado.web import Application, RequestHandler
 
-from tests.waiting import PATIENCE_SECONDS
 from tracker.http.connection import Connection
 from tracker.http.limits import Limits
 from tracker.http.server_state import ServerState
@@ -107,8 +106,6 @@ class Transport(asyncio.Transport):
         self.reading = True
 
 
-_STILL_SECONDS = 1.5
-
 _STATUS = re.compile(rb"HTTP/1\.1 ([0-9]{3}) [^\r\n]*\r\n(?:[^\r\n]+\r\n)*\r\n")
 _LENGTH = re.compile(rb"\r\nContent-Length: ([0-9]+)\r\n")
 
@@ -159,36 +156,4 @@ async def outcome_of_parts(parts: Sequence[bytes], limits: Limits = LIMITS) -> O
     await turns(4 * b"".join(parts).count(b"HTTP/"))
     written, kept = transport.written, not transport.ended
     protocol.connection_lost(None)
-    return Outcome(statuses_of(written, [one.method for one in seen]), kept, tuple(seen))
-
-
-async def outcome_at(
-    port: int, raw: bytes, seen: list[Seen], expected: Outcome, seconds: float = PATIENCE_SECONDS
-) -> Outcome:
-    """Return the outcome of `raw` sent to the server on `port`, which records in `seen`.
-
-    It is awaited for `seconds`; once it is as `expected`, nothing may change for a while.
-    """
-    reader, writer = await asyncio.open_connection("127.0.0.1", port)
-    writer.write(raw)
-    written, kept = b"", True
-
-    def is_expected() -> bool:
-        try:
-            statuses = statuses_of(written, [one.method for one in seen])
-        except AssertionError:  # the answer has come in part
-            return False
-        return Outcome(statuses, True, tuple(seen)) == expected
-
-    while kept:
-        try:
-            async with asyncio.timeout(_STILL_SECONDS if is_expected() else seconds):
-                piece = await reader.read(65536)
-        except TimeoutError:
-            break
-        except ConnectionResetError:
-            piece = b""
-        written += piece
-        kept = piece != b""
-    writer.close()
     return Outcome(statuses_of(written, [one.method for one in seen]), kept, tuple(seen))

@@ -8,12 +8,11 @@ HOST = b"Host: a.example\r\n"
 
 
 class Row(NamedTuple):
-    """A request and its outcome. `unlike` says why Tornado's own server differs, if it does."""
+    """A request and its outcome."""
 
     name: str
     raw: bytes
     outcome: Outcome
-    unlike: str = ""
 
 
 def saw(method: str, target: str = "/", host: str = "a.example", body: bytes = b"") -> Seen:
@@ -21,14 +20,25 @@ def saw(method: str, target: str = "/", host: str = "a.example", body: bytes = b
 
 
 GET = saw("GET")
+AB = saw("POST", body=b"ab")
 
 
 def get(fields: bytes = b"", line: bytes = b"GET / HTTP/1.1") -> bytes:
     return line + b"\r\n" + HOST + fields + b"\r\n"
 
 
+def line(start: bytes) -> bytes:
+    """Return a request of HTTP/1.1 whose line begins with `start`."""
+    return get(line=start + b" HTTP/1.1")
+
+
 def post(fields: bytes, body: bytes = b"") -> bytes:
     return b"POST / HTTP/1.1\r\n" + HOST + fields + b"\r\n" + body
+
+
+def coded(coding: bytes) -> bytes:
+    """Return a request with this Transfer-Encoding and an empty body in chunks."""
+    return post(b"Transfer-Encoding: %b\r\n" % coding, b"0\r\n\r\n")
 
 
 def chunked(body: bytes, fields: bytes = b"") -> bytes:
@@ -37,6 +47,10 @@ def chunked(body: bytes, fields: bytes = b"") -> bytes:
 
 def kept(*seen: Seen, statuses: tuple[int, ...] = ()) -> Outcome:
     return Outcome(statuses or (200,) * len(seen), True, seen)
+
+
+def got(target: str = "/", host: str = "a.example") -> Outcome:
+    return kept(saw("GET", target, host))
 
 
 def closed(*seen: Seen, statuses: tuple[int, ...] = ()) -> Outcome:
@@ -51,9 +65,21 @@ def posted(body: bytes) -> Outcome:
     return kept(saw("POST", body=body))
 
 
+UNKNOWN = kept(statuses=(405,))
 WAITING = Outcome((), True, ())
 
-STATUS = "Tornado answers 400 to whatever it refuses"
-STRICT = "Tornado is laxer, and other readers of the same bytes may differ"
-MENDED = "Tornado misreads it"
-SILENT = "Tornado closes without an answer"
+
+def of_lines(outcome: Outcome, *starts: bytes) -> list[Row]:
+    return [Row(f"{start!r}", line(start), outcome) for start in starts]
+
+
+def of_fields(outcome: Outcome, *fields: bytes) -> list[Row]:
+    return [Row(f"{one!r}", get(one), outcome) for one in fields]
+
+
+def of_codings(outcome: Outcome, *codings: bytes) -> list[Row]:
+    return [Row(f"coding {one!r}", coded(one), outcome) for one in codings]
+
+
+def of_chunks(outcome: Outcome, *bodies: bytes) -> list[Row]:
+    return [Row(f"chunks {body!r}", chunked(body), outcome) for body in bodies]

@@ -38,21 +38,6 @@ class Large(RequestHandler):
             Large.ended = "cut"
 
 
-async def test_a_connection_beyond_the_limit_is_closed_and_earlier_ones_go_on() -> None:
-    limits = Limits(connections=2)
-    async with (
-        serving(application(("/", Large)), limits) as (server, port),
-        client_of(port) as first,
-        client_of(port) as second,
-    ):
-        await eventually(lambda: server.connections == 2)
-        async with client_of(port) as third:
-            assert await third.rest() == b""
-        for client in (first, second):
-            client.send(get("/none"))
-            assert (await client.answer()).status == 404
-
-
 async def test_a_handler_waits_for_a_slow_reader() -> None:
     async with (
         serving(application(("/", Large))) as (_, port),
@@ -172,17 +157,6 @@ async def test_a_fast_sender_waits_for_a_slow_handler() -> None:
         head = post(b"x" * 60_000_000)[:-60_000_000]
         assert await stuffed(port, head, PIECE) < 20_000_000
         gate.set()
-
-
-async def test_requests_behind_a_slow_handler_are_answered() -> None:
-    Gated.gate = asyncio.Event()
-    count = 5000
-    async with serving(application(("/", Gated))) as (_, port), client_of(port) as client:
-        client.send(get() * count)
-        await asyncio.sleep(0.05)
-        Gated.gate.set()
-        for _ in range(count):
-            assert (await client.answer()).status == 200
 
 
 def on_fast_path(raw: bytes) -> tuple[Connection, Transport]:

@@ -114,22 +114,6 @@ def test_one_that_has_ended_has_no_more_turns() -> None:
     assert turns.next(1) == ["a1"]
 
 
-@pytest.mark.parametrize("names", ["a1 a2 a3 a4 v1", "a1 b1 c1 d1 v1"])
-def test_connections_that_end_in_their_turn_take_none_from_others(names: str) -> None:
-    """Those of one address, or each of its own."""
-    turns = Turns(names)
-    seen = []
-    for _ in range(5):
-        [reading] = [client for client in turns.clients if client.reads]
-        seen.append(reading.name)
-        if reading.name != "v1":
-            reading.pause_reading()
-            turns.discarding.remove(reading.name[0], reading)
-        turns.next(1)
-    places = len({name[0] for name in names.split()})
-    assert seen.index("v1") < places
-
-
 def test_addresses_are_counted_as_for_connections() -> None:
     turns = Turns("a1 b1 c1", counted_as=lambda address: "" if address == "c" else "network")
     assert turns.next(5) == ["a1", "c1", "b1", "c1", "a1"]

@@ -8,7 +8,7 @@ import pytest
 from tornado.iostream import StreamClosedError
 from tornado.web import RequestHandler
 
-from tests.http.serving import application, client_of, get, post, serving
+from tests.http.serving import application, client_of, get, serving
 from tests.waiting import eventually
 
 
@@ -93,16 +93,3 @@ async def test_a_handler_does_not_see_the_context_variables_of_the_previous_one(
     async with serving(application(("/", Leaving))) as (_, port), client_of(port) as client:
         client.send(get() * 3)
         assert [(await client.answer()).body for _ in range(3)] == [b"nothing"] * 3
-
-
-async def test_a_failing_handler_gives_an_internal_error() -> None:
-    class Failing(RequestHandler):
-        def post(self) -> None:
-            raise RuntimeError("not to be seen outside")
-
-        def log_exception(self, *_: object) -> None:
-            pass
-
-    async with serving(application(("/", Failing))) as (_, port), client_of(port) as client:
-        client.send(post(b"a") * 2)
-        assert [(await client.answer()).status for _ in range(2)] == [500, 500]

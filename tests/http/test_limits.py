@@ -84,11 +84,6 @@ def test_each_network_has_a_limit_and_a_closed_connection_makes_room() -> None:
     assert admission.admit("192.0.2.1")
 
 
-def test_without_a_limit_per_address_one_address_may_hold_every_connection() -> None:
-    admission = Admission(3)
-    assert [admission.admit("192.0.2.1") for _ in range(4)] == [True, True, True, False]
-
-
 def test_a_peer_without_a_limit_is_counted_in_the_total_only() -> None:
     admission = Admission(3, 1, lambda peer: "")
     assert [admission.admit("192.0.2.1") for _ in range(4)] == [True, True, True, False]

@@ -170,9 +170,3 @@ async def test_form_arguments_are_added_to_query_arguments() -> None:
         )
         answer = await client.answer()
     assert answer.body == b"['1', 'form'] ['1']"
-
-
-async def test_a_query_with_too_many_pairs_is_refused() -> None:
-    async with serving(application(*SHOW)) as (_, port), client_of(port) as client:
-        client.send(get("/show?" + "a&" * 1001))
-        assert (await client.answer()).status == 400

@@ -82,19 +82,6 @@ async def test_an_idle_connection_is_closed_after_a_quiet_time() -> None:
         assert await client.rest() == b""
 
 
-async def test_a_request_in_the_quiet_time_is_answered() -> None:
-    async with serving(APPLICATION) as (server, port), client_of(port) as client:
-        client.send(get("/plain"))
-        await client.answer()
-        server.stop()
-        finishing = asyncio.create_task(server.finish(3600, 3600))
-        await asyncio.sleep(QUIET / 2)
-        client.send(get("/plain"))
-        answer = await client.answer()
-        assert (answer.body, answer.all_of("Connection")) == (b"plain", ["close"])
-        await finishing
-
-
 async def test_a_request_that_is_still_being_sent_is_awaited() -> None:
     async with serving(APPLICATION) as (server, port), client_of(port) as client:
         raw = post(b"abc")
@@ -120,12 +107,6 @@ async def test_a_request_that_takes_too_long_at_the_end_is_cut_and_its_handler_n
         assert await client.rest() == b""
         Gated.gate.set()
         await asyncio.sleep(0)
-
-
-async def test_a_server_without_connections_finishes_at_once() -> None:
-    async with serving(APPLICATION) as (server, _):
-        server.stop()
-        await asyncio.wait_for(server.finish(3600, 3600), PATIENCE_SECONDS)
 
 
 async def test_the_delegate_is_notified_of_the_end_of_each_connection_with_a_request() -> None:

@@ -1,7 +1,6 @@
 """Slow clients are closed in time, and delay nobody."""
 
 import asyncio
-from collections.abc import Sequence
 from typing import Any, cast
 
 import pytest
@@ -9,7 +8,6 @@ from tornado.web import RequestHandler, stream_request_body
 
 from tests.http.server_clock import ServerClock
 from tests.http.serving import application, client_of, get, post, serving
-from tests.open_files import room_for
 from tests.waiting import PATIENCE_SECONDS, eventually
 from tracker import metrics
 from tracker.http.connection import Connection
@@ -25,8 +23,6 @@ LIMITS = Limits(
     stalled_seconds=LIMIT_SECONDS,
     linger_seconds=LIMIT_SECONDS,
 )
-CROWD = 2000
-"""The time by which a busy machine may be late."""
 
 
 class Plain(RequestHandler):
@@ -163,15 +159,6 @@ async def test_a_handler_may_wait_longer_for_its_body() -> None:
         assert (await client.answer()).body == b"at last"
 
 
-async def test_an_idle_connection_is_closed_in_time() -> None:
-    async with serving(APPLICATION, LIMITS) as (server, port), client_of(port) as client:
-        clock = ServerClock(server)
-        client.send(get())
-        assert (await client.answer()).status == 200
-        await end_after(server, clock, 2 * LIMIT_SECONDS)
-        assert await client.rest() == b""
-
-
 async def test_a_connection_with_another_request_in_time_is_kept() -> None:
     limits = Limits(idle_seconds=10.0, stalled_seconds=LIMIT_SECONDS)
     async with serving(APPLICATION, limits) as (server, port), client_of(port) as client:
@@ -192,44 +179,6 @@ async def test_a_handler_may_take_its_time() -> None:
         await clock.pass_seconds(10 * LIMIT_SECONDS)
         Gated.gate.set()
         assert (await client.answer()).body == b"gated"
-
-
-async def test_a_client_that_does_not_close_after_a_rejection_is_cut() -> None:
-    async with serving(APPLICATION, LIMITS) as (server, port), client_of(port) as client:
-        client.send(b"nonsense\r\n\r\n")
-        assert (await client.answer()).status == 400
-        async with asyncio.timeout(PATIENCE_SECONDS):
-            while server.connections:
-                client.send(b"more nonsense")
-                await asyncio.sleep(0.02)
-
-
-async def test_many_slow_clients_delay_nobody_and_are_closed_in_time() -> None:
-    limits = Limits(head_seconds=10.0, body_seconds=10.0)
-    openings = (b"", b"GET / HT", get()[:-2], post(b"abc")[:-1])
-    with room_for(2 * CROWD + 500):
-        await crowded(limits, openings)
-
-
-async def crowded(limits: Limits, openings: Sequence[bytes]) -> None:
-    async with serving(APPLICATION, limits) as (server, port):
-        clock = ServerClock(server)
-        crowd = [await asyncio.open_connection("127.0.0.1", port) for _ in range(CROWD)]
-        for number, (_, writer) in enumerate(crowd):
-            writer.write(openings[number % len(openings)])
-        async with client_of(port) as client:
-            for _ in range(20):
-                client.send(get())
-                assert (await client.answer()).status == 200
-        await clock.pass_seconds(11.0)
-        async with asyncio.timeout(PATIENCE_SECONDS):
-            answers = await asyncio.gather(*(reader.read() for reader, _ in crowd))
-        for _, writer in crowd:
-            writer.close()
-    # Clients that had sent nothing get no answer.
-    assert sum(answer.startswith(b"HTTP/1.1 408 ") for answer in answers) == CROWD * 3 // 4
-    assert sum(answer == b"" for answer in answers) == CROWD // 4
-    assert not server.connections
 
 
 async def test_empty_lines_do_not_keep_a_connection_open() -> None:

@@ -224,7 +224,7 @@ class Connection(asyncio.Protocol):
 
         Return whether it is answered, so without the work of `advance`.
         """
-        if self._state.fast_path is None or self._flow.write_paused:
+        if self._flow.write_paused:
             return False
         end = data.find(_BLANK_LINE) + len(_BLANK_LINE)
         if end <= len(_BLANK_LINE) or end != len(data) or data[0] == _CR:
