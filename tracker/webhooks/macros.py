@@ -50,7 +50,7 @@ _NAMED: Final[Mapping[str, str]] = {
 """Macros with the name of a field or parameter, by pattern."""
 
 _MAX_PLAIN_EXPONENT: Final = 64
-_ENCODER: Final = msgspec.json.Encoder(decimal_format="number")
+ENCODER: Final = msgspec.json.Encoder(decimal_format="number")
 
 _PREFIXES: Final = tuple(pattern.partition("<")[0] for pattern in _NAMED)
 
@@ -90,7 +90,7 @@ def as_text(value: Any) -> str:
     if isinstance(value, Decimal):
         # The exponent of a number in metadata has no limit, and would become as many zeros.
         return f"{value:f}" if abs(value.adjusted()) <= _MAX_PLAIN_EXPONENT else str(value)
-    return value if isinstance(value, str) else _ENCODER.encode(value).decode()
+    return value if isinstance(value, str) else ENCODER.encode(value).decode()
 
 
 def _changed_letters(change_case: Callable[[str], str], value: Any) -> Any:
@@ -109,7 +109,7 @@ _FORMS: Final[Mapping[str, Form]] = {
 
 
 class Unfillable(Exception):
-    """Why a conversion's values cannot be sent."""
+    """Why a template cannot be filled, for the owner of the webhook."""
 
 
 def is_known(macro: str) -> bool:

@@ -27,6 +27,7 @@ from tracker.webhooks.delivery import Kind
 from tracker.webhooks.headers import FIELD as HEADERS
 from tracker.webhooks.headers import headers_text, parsed_headers, with_stored_values
 from tracker.webhooks.limits import MAX_WEBHOOKS_PER_ACCOUNT
+from tracker.webhooks.macros import ENCODER
 from tracker.webhooks.operational_messages import create_messages, webhook_disabled
 from tracker.webhooks.queue import DeliveryQueue, DueWebhook
 from tracker.webhooks.schedule import Disabled
@@ -35,8 +36,6 @@ from tracker.webhooks.target import FIELD as TARGET_URL
 ROTATION: Final = timedelta(days=1)
 """The previous secret signs too for this time, so that a receiver can adopt the new one."""
 
-
-_ENCODER: Final = msgspec.json.Encoder(decimal_format="number")
 
 Approve = Callable[[MongoSession], Awaitable[object]]
 """Called in the transaction before a webhook is stored; it may raise."""
@@ -265,4 +264,4 @@ def _receiver(target_url: str) -> tuple[str, tuple[str, int], str]:
 
 
 def template_text(template: Mapping[str, Any]) -> str:
-    return _ENCODER.encode(template).decode()
+    return ENCODER.encode(template).decode()

@@ -172,7 +172,10 @@ async def test_a_sample_that_cannot_be_sent_is_refused_with_the_reason(world: Wo
             webhook.id, {"payload_template": {"a": "{slug}" * 12_000}}
         )
         refused = await world.api.post(f"/api/webhooks/{webhook.id}/test")
-    assert (refused.status, refused.error) == (400, "payload: longer than 65536 bytes")
+    assert (refused.status, refused.error) == (
+        400,
+        "payload_template: with its macros filled longer than 65,536 bytes",
+    )
 
 
 async def test_an_older_target_with_an_unknown_macro_may_stay_while_other_fields_change(

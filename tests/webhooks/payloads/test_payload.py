@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from tests.webhooks.payloads.wild_payloads import WILD, as_json
 from tracker.webhooks.limits import MAX_PAYLOAD_BYTES
-from tracker.webhooks.macros import MACROS
-from tracker.webhooks.payloads.payload import TooLong, as_query, render
+from tracker.webhooks.macros import MACROS, Unfillable
+from tracker.webhooks.payloads.payload import as_query, render
 from tracker.webhooks.payloads.template import DEFAULT, check_template
 from tracker.webhooks.payloads.values import MacroValues
 from tracker.webhooks.store import template_text
@@ -289,7 +289,7 @@ def test_a_payload_that_is_too_long_is_rejected_before_it_is_built(field: Any) -
     template = template_text({"field": field})
     tracemalloc.start()
     try:
-        with pytest.raises(TooLong):
+        with pytest.raises(Unfillable):
             render(template, values)
         assert tracemalloc.get_traced_memory()[1] < 10 * MAX_PAYLOAD_BYTES
     finally:
@@ -304,5 +304,5 @@ def test_a_payload_of_exactly_the_longest_size_is_rendered() -> None:
         return render(template_text({"field": "{slug}"}), values)
 
     assert len(of(MAX_PAYLOAD_BYTES - around)) == MAX_PAYLOAD_BYTES == 65_536
-    with pytest.raises(TooLong):
+    with pytest.raises(Unfillable):
         of(MAX_PAYLOAD_BYTES - around + 1)

@@ -143,7 +143,9 @@ async def test_a_payload_that_is_too_long_is_not_sent(services: Services) -> Non
         )
         await one.burst()
     row = await the_one(services)
-    assert row["attempts"][0]["error"] == "payload: longer than 65536 bytes"
+    assert row["attempts"][0]["error"] == (
+        "payload: payload_template: with its macros filled longer than 65,536 bytes"
+    )
     assert receiver.received == []
 
 

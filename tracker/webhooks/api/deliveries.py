@@ -26,8 +26,8 @@ from tracker.webhooks.deliveries import LOG_DAYS, SHOWN_CHARACTERS, Deliveries
 from tracker.webhooks.delivery import Delivery, DeliveryStatus, Kind
 from tracker.webhooks.headers import MASK, masked_headers, parsed_headers
 from tracker.webhooks.limits import MAX_BODY_BYTES
+from tracker.webhooks.macros import Unfillable
 from tracker.webhooks.payloads.sample import sample_content
-from tracker.webhooks.payloads.sources import NoPayload
 from tracker.webhooks.sending.attempts import mask_headers
 from tracker.webhooks.sending.signing import signed_request
 from tracker.webhooks.services import WebhookCall
@@ -239,8 +239,8 @@ async def test(call: WebhookCall[Nothing, Nothing]) -> TestResult:
     webhook = _with_secrets(call, await WEBHOOKS.find(call), at)
     try:
         content = sample_content(webhook, call.services.public_url.host)
-    except NoPayload as reason:
-        raise BadRequest(f"payload: {reason}") from None
+    except Unfillable as reason:
+        raise BadRequest(str(reason)) from None
     secrets, seconds = webhook.secrets(at), int(at.timestamp())
     payload = content.payload.encode()
     request = signed_request(

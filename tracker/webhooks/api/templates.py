@@ -12,11 +12,10 @@ from tracker.web.endpoint import Endpoints
 from tracker.web.schema import AccountId, AccountQuery
 from tracker.webhooks.api.schema import ChangedHeaders, Method, PayloadTemplate, TargetUrl
 from tracker.webhooks.headers import check_headers, fill_headers, macros_in, with_stored_values
-from tracker.webhooks.limits import MAX_PAYLOAD_BYTES
 from tracker.webhooks.macros import ALL_MACROS, Unfillable
 from tracker.webhooks.payloads import template
 from tracker.webhooks.payloads.content import texts_of
-from tracker.webhooks.payloads.payload import TooLong, as_query, render
+from tracker.webhooks.payloads.payload import as_query, render
 from tracker.webhooks.payloads.sample import sample_texts, sample_values
 from tracker.webhooks.payloads.target_template import TargetTemplate, check_target_macros
 from tracker.webhooks.payloads.values import MacroValues
@@ -87,9 +86,6 @@ async def preview(call: WebhookCall[Nothing, PreviewPayload]) -> PayloadPreview:
         payload = render(template_text(body.payload_template), values)
         url = None if body.target_url is None else _filled(body.target_url, values)
         headers = _filled_headers(body.headers or {}, values)
-    except TooLong:
-        rule = f"its payload may have at most {MAX_PAYLOAD_BYTES} bytes"
-        raise BadRequest(f"{template.FIELD}: {rule}") from None
     except Unfillable as reason:
         raise BadRequest(str(reason)) from None
     shown = as_query(payload) if body.method == "GET" else payload.decode()

@@ -13,10 +13,9 @@ import msgspec
 
 from tracker.webhooks.delivery import Delivery
 from tracker.webhooks.headers import fill_headers, macros_in, parsed_headers
-from tracker.webhooks.limits import MAX_PAYLOAD_BYTES
 from tracker.webhooks.macros import Unfillable, as_text
-from tracker.webhooks.payloads.payload import TooLong, render
-from tracker.webhooks.payloads.sources import NoPayload, PayloadSources
+from tracker.webhooks.payloads.payload import render
+from tracker.webhooks.payloads.sources import PayloadSources
 from tracker.webhooks.payloads.target_template import target_template
 from tracker.webhooks.payloads.values import MacroValues
 from tracker.webhooks.store import Webhook
@@ -51,29 +50,25 @@ def needs_conversion(webhook: Webhook, delivery: Delivery) -> bool:
 
 
 def content_of(webhook: Webhook, delivery: Delivery, sources: PayloadSources) -> DeliveryContent:
-    """Build the content of an attempt. Raises NoPayload if there is nothing to send."""
+    """Build the content of an attempt. Raises Unfillable if there is nothing to send."""
     payload, texts = delivery.payload, _stored_texts(delivery)
     if delivery.event_id is not None and needs_conversion(webhook, delivery):
         values = sources.values(delivery.event_id)
-        payload = payload or rendered_payload(webhook.payload_template, values)
+        payload = payload or render(webhook.payload_template, values).decode()
         texts = {**texts_of(values, macros_of(webhook)), **texts}
     if payload is None:
-        raise NoPayload("the event is no longer stored")
+        raise Unfillable("the event is no longer stored")
     return filled_content(webhook, payload, texts)
 
 
 def filled_content(webhook: Webhook, payload: str, texts: Mapping[str, str]) -> DeliveryContent:
-    """Fill URL and headers with these texts. Raises NoPayload if they cannot be sent."""
+    """Fill URL and headers with these texts. Raises Unfillable if they cannot be sent."""
     target = target_template(webhook.target_url)
-    try:
-        url = target.fill(texts)
-        headers = fill_headers(parsed_headers(webhook.headers), texts)
-    except Unfillable as reason:
-        raise NoPayload(str(reason)) from None
+    url = target.fill(texts)
     return DeliveryContent(
         payload=payload,
         url=url,
-        headers=headers,
+        headers=fill_headers(parsed_headers(webhook.headers), texts),
         texts=texts,
         shown_url=url if target.macros else None,
     )
@@ -91,11 +86,3 @@ def macros_of(webhook: Webhook) -> frozenset[str]:
 
 def _stored_texts(delivery: Delivery) -> dict[str, str]:
     return _DECODER.decode(delivery.macros) if delivery.macros else {}
-
-
-def rendered_payload(template: str, values: MacroValues) -> str:
-    """Render a payload as JSON text. Raises NoPayload if it is too long."""
-    try:
-        return render(template, values).decode()
-    except TooLong:
-        raise NoPayload(f"longer than {MAX_PAYLOAD_BYTES} bytes") from None

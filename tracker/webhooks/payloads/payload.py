@@ -11,28 +11,30 @@ from functools import lru_cache
 from typing import Any, Final, NamedTuple
 from urllib.parse import urlencode
 
-import msgspec
-
 from tracker.webhooks.limits import CACHED_TEMPLATES, MAX_PAYLOAD_BYTES
-from tracker.webhooks.macros import MACRO, as_text, is_known, split_at_macros
+from tracker.webhooks.macros import (
+    ENCODER,
+    MACRO,
+    Unfillable,
+    as_text,
+    is_known,
+    split_at_macros,
+)
+from tracker.webhooks.payloads.template import FIELD
 from tracker.webhooks.payloads.values import MacroValues
 
-_ENCODER: Final = msgspec.json.Encoder(decimal_format="number")
-
-
-class TooLong(Exception):
-    """The payload would have more than MAX_PAYLOAD_BYTES."""
+_TOO_LONG: Final = f"{FIELD}: with its macros filled longer than {MAX_PAYLOAD_BYTES:,} bytes"
 
 
 def render(template: str, values: MacroValues) -> bytes:
     """Render a checked template (`template_text`) as JSON in UTF-8.
 
     A text of just one macro becomes its value with its type, or null. In a longer text null is
-    empty, and other values are JSON. Raises TooLong beyond MAX_PAYLOAD_BYTES.
+    empty, and other values are JSON. Raises Unfillable beyond MAX_PAYLOAD_BYTES.
     """
-    payload = _ENCODER.encode(_Renderer(values).render(_prepared(template)))
+    payload = ENCODER.encode(_Renderer(values).render(_prepared(template)))
     if len(payload) > MAX_PAYLOAD_BYTES:
-        raise TooLong
+        raise Unfillable(_TOO_LONG)
     return payload
 
 
@@ -79,7 +81,7 @@ class _Renderer:
             text = self._texts[macro] = as_text(self._values.get(macro))
         self._bytes_left -= len(text)
         if self._bytes_left < 0:
-            raise TooLong
+            raise Unfillable(_TOO_LONG)
         return text
 
 

@@ -20,9 +20,9 @@ from tracker.webhooks.payloads.content import (
     DeliveryContent,
     filled_content,
     macros_of,
-    rendered_payload,
     texts_of,
 )
+from tracker.webhooks.payloads.payload import render
 from tracker.webhooks.payloads.values import MacroValues, values_of
 from tracker.webhooks.schedule import Disabled
 from tracker.webhooks.store import Webhook
@@ -38,11 +38,11 @@ def sample_limiter() -> AccountLimiter:
 def sample_content(webhook: Webhook, base_host: str) -> DeliveryContent:
     """Return a sample conversion, or a message if the webhook subscribes to no conversions.
 
-    Raises NoPayload if it cannot be sent.
+    Raises Unfillable if it cannot be sent.
     """
     if Kind.CONVERSION in webhook.events:
         values = sample_values(webhook.account_id, base_host)
-        payload = rendered_payload(webhook.payload_template, values)
+        payload = render(webhook.payload_template, values).decode()
         return filled_content(webhook, payload, texts_of(values, macros_of(webhook)))
     sample = webhook_disabled(new_id(), webhook.account_id, "Sample", Disabled.FAILING, now())
     return filled_content(webhook, sample.payload(), {})

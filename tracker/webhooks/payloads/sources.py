@@ -6,14 +6,11 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from tracker.stores.mongodb.database import MongoDB
+from tracker.webhooks.macros import Unfillable
 from tracker.webhooks.payloads.values import MacroValues, values_of
 
 Rows = Mapping[Any, Mapping[str, Any]]
 """Documents by id."""
-
-
-class NoPayload(Exception):
-    """Why a payload cannot be built, for the owner of the webhook."""
 
 
 class PayloadSources(NamedTuple):
@@ -27,10 +24,10 @@ class PayloadSources(NamedTuple):
     base_host: str
 
     def values(self, event_id: int) -> MacroValues:
-        """Return the macros' values. Raises NoPayload if the conversion is no longer stored."""
+        """Return the macros' values. Raises Unfillable if the conversion is no longer stored."""
         conversion = self.conversions.get(event_id)
         if conversion is None:
-            raise NoPayload("the event is no longer stored")
+            raise Unfillable("the event is no longer stored")
         click = self.clicks.get(conversion["click_id"])
         link = self.links.get((click or conversion).get("link_id"))
         ids = link["tags"] if link else ()

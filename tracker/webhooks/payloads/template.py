@@ -6,24 +6,20 @@ A template is stored as JSON text: no name becomes a field of a document, number
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-import msgspec
-
 from tracker.errors import BadRequest
 from tracker.webhooks.limits import MAX_TEMPLATE_BYTES, MAX_TEMPLATE_DEPTH
-from tracker.webhooks.macros import MACRO, MACROS, check_macros, is_known
+from tracker.webhooks.macros import ENCODER, MACRO, MACROS, check_macros, is_known
 
 DEFAULT: Final[Mapping[str, str]] = {name: f"{{{name}}}" for name in MACROS}
 """For a webhook created without a template."""
 
 FIELD: Final = "payload_template"
 
-_ENCODER: Final = msgspec.json.Encoder(decimal_format="number")
-
 
 def check_template(template: Mapping[str, Any]) -> None:
     """Raises BadRequest if a template is too long or too deep, or has an unknown macro."""
     texts = list(_texts(template, 1))
-    if len(_ENCODER.encode(template)) > MAX_TEMPLATE_BYTES:
+    if len(ENCODER.encode(template)) > MAX_TEMPLATE_BYTES:
         raise BadRequest(f"{FIELD}: at most {MAX_TEMPLATE_BYTES} bytes")
     check_macros(FIELD, texts)
 

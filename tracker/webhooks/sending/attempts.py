@@ -22,8 +22,8 @@ from tracker.syntax.url import check_url
 from tracker.webhooks.deliveries import AttemptResult, Deliveries
 from tracker.webhooks.delivery import Attempt, Delivery, DeliveryStatus, Outcome
 from tracker.webhooks.headers import mask_values, parsed_headers
+from tracker.webhooks.macros import Unfillable
 from tracker.webhooks.payloads.content import DeliveryContent
-from tracker.webhooks.payloads.sources import NoPayload
 from tracker.webhooks.schedule import NO_PAYLOAD, next_attempt_at, why_disabled
 from tracker.webhooks.sending.client import WebhookClient, WebhookRequest
 from tracker.webhooks.sending.signing import signed_request
@@ -32,7 +32,7 @@ from tracker.webhooks.target import FIELD
 
 log = structlog.get_logger(__name__)
 
-Prepared = DeliveryContent | NoPayload
+Prepared = DeliveryContent | Unfillable
 """The content of an attempt, or why nothing can be sent."""
 
 _RETRY_PAUSES_SECONDS: Final = (0.1, 0.5, 2.0, 5.0)
@@ -60,7 +60,7 @@ class Attempts:
         self, webhook: Webhook, delivery: Delivery, content: Prepared
     ) -> WebhookRequest | Outcome:
         """Return the signed request, or the outcome of an attempt that cannot be made."""
-        if isinstance(content, NoPayload):
+        if isinstance(content, Unfillable):
             return _no_answer(f"{NO_PAYLOAD}: {content}")
         at = moment(self._clock())
         try:

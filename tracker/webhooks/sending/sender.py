@@ -31,8 +31,9 @@ from tracker.syntax.url import check_url
 from tracker.webhooks.deliveries import Deliveries
 from tracker.webhooks.delivery import Delivery, Outcome
 from tracker.webhooks.limits import MAX_DELIVERIES_PER_CLAIM, MAX_IN_FLIGHT, SLOW_MS
+from tracker.webhooks.macros import Unfillable
 from tracker.webhooks.payloads.content import DeliveryContent, content_of, needs_conversion
-from tracker.webhooks.payloads.sources import NoPayload, PayloadLoader, PayloadSources
+from tracker.webhooks.payloads.sources import PayloadLoader, PayloadSources
 from tracker.webhooks.queue import DeliveryQueue
 from tracker.webhooks.sending.attempts import Attempts, Prepared
 from tracker.webhooks.sending.client import WebhookClient, WebhookRequest
@@ -292,8 +293,8 @@ def _content_or_reason(webhook: Webhook, delivery: Delivery, sources: PayloadSou
     """Return the reason if one content cannot be built, so that the others are sent."""
     try:
         return content_of(webhook, delivery, sources)
-    except NoPayload as reason:
+    except Unfillable as reason:
         return reason
     except Exception as error:
         log.error("payload not built", delivery_id=str(delivery.id), exc_info=error)
-        return NoPayload("the service could not make it")
+        return Unfillable("the service could not make it")
