@@ -9,7 +9,6 @@ both.
 import asyncio
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from itertools import islice
 from typing import Any
 
@@ -22,7 +21,6 @@ from tracker.webhooks.limits import MAX_ROWS_PER_COMMAND
 from tracker.webhooks.queue import DueWebhook, due_webhook
 
 MongoDocument = Mapping[str, Any]
-DeliveryRow = dict[str, Any]
 
 
 async def create_deliveries(
@@ -39,7 +37,13 @@ async def create_deliveries(
     webhooks = await _active(database, account_ids, session)
     created_at = now()
     rows = (
-        _row(webhook, conversion["_id"], created_at)
+        new_row(
+            delivery_id(webhook["_id"], conversion["_id"]),
+            webhook["_id"],
+            webhook["account_id"],
+            created_at,
+            event_id=conversion["_id"],
+        )
         for conversion in conversions
         for webhook in webhooks.get(conversion["account_id"], ())
         if webhook["created_at"] <= conversion["at"]
@@ -66,8 +70,8 @@ async def _active(
 
 
 async def _insert_new(
-    deliveries: Collection, rows: list[DeliveryRow], session: MongoSession
-) -> list[DeliveryRow]:
+    deliveries: Collection, rows: list[dict[str, Any]], session: MongoSession
+) -> list[dict[str, Any]]:
     """Insert and return the rows that are not stored yet. Upserts take three times as long.
 
     If another transaction inserts a row meanwhile, this one conflicts and is retried.
@@ -77,9 +81,3 @@ async def _insert_new(
     if new := [row for row in rows if row["_id"] not in stored]:
         await deliveries.insert_many(new, session=session)
     return new
-
-
-def _row(webhook: MongoDocument, event_id: int, created_at: datetime) -> DeliveryRow:
-    one = delivery_id(webhook["_id"], event_id)
-    row = new_row(one, webhook["_id"], webhook["account_id"], created_at)
-    return {**row, "event_id": event_id}

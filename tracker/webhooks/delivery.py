@@ -66,19 +66,15 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True):
     expires_at: datetime | None = None
 
 
-def delivery_id(webhook_id: UUID, event_id: int) -> UUID:
-    """Return the id of a conversion's delivery: always the same, so that it is stored once."""
-    return uuid5(webhook_id, str(event_id))
-
-
-def message_id(webhook_id: UUID, kind: Kind, subject: str) -> UUID:
-    return uuid5(webhook_id, f"{kind} {subject}")
+def delivery_id(webhook_id: UUID, subject: int | str) -> UUID:
+    """Return the id of a delivery: the same for each `subject`, so that it is stored once."""
+    return uuid5(webhook_id, str(subject))
 
 
 def new_row(
-    delivery_id: UUID, webhook_id: UUID, account_id: UUID, created_at: datetime
+    delivery_id: UUID, webhook_id: UUID, account_id: UUID, created_at: datetime, **fields: Any
 ) -> dict[str, Any]:
-    """Return the document of a new delivery, due at once, without its conversion or message."""
+    """Return the document of a new delivery, due at once. `fields` are its event or message."""
     return {
         "_id": delivery_id,
         "webhook_id": webhook_id,
@@ -87,6 +83,7 @@ def new_row(
         "created_at": created_at,
         "due_at": created_at,
         "attempts": [],
+        **fields,
     }
 
 

@@ -19,7 +19,7 @@ import msgspec
 from tracker.clock import iso
 from tracker.stores.mongodb.drivers import Database
 from tracker.stores.mongodb.transaction import MongoSession
-from tracker.webhooks.delivery import Attempt, Delivery, Kind, message_id, new_row
+from tracker.webhooks.delivery import Attempt, Delivery, Kind, delivery_id, new_row
 from tracker.webhooks.limits import MAX_ROWS_PER_COMMAND
 from tracker.webhooks.queue import DueWebhook, due_webhook
 from tracker.webhooks.schedule import Disabled
@@ -91,7 +91,14 @@ async def create_messages(
     """
     subscribers = await _subscribers(database, messages, session)
     rows = [
-        _row(webhook_id, message)
+        new_row(
+            delivery_id(webhook_id, f"{message.kind} {message.subject}"),
+            webhook_id,
+            message.account_id,
+            message.at,
+            kind=message.kind,
+            payload=message.payload(),
+        )
         for message in messages
         for webhook_id in subscribers.get((message.account_id, message.kind), ())
         if webhook_id != message.about
@@ -115,13 +122,3 @@ async def _subscribers(
         for kind in row["events"]:
             found[row["account_id"], kind].append(row["_id"])
     return found
-
-
-def _row(webhook_id: UUID, message: OperationalMessage) -> dict[str, Any]:
-    row = new_row(
-        message_id(webhook_id, message.kind, message.subject),
-        webhook_id,
-        message.account_id,
-        message.at,
-    )
-    return {**row, "kind": message.kind, "payload": message.payload()}

@@ -172,10 +172,6 @@ DELIVERIES: Resource[Delivery, DeliveryRecord] = Resource(
     f"{LOG_DAYS} days",
 )
 async def list_deliveries(call: WebhookCall[ListDeliveries, Nothing]) -> Page[DeliveryRecord]:
-    """Return a page of a webhook's deliveries.
-
-    Raises NotFound or Forbidden if the account has no such webhook.
-    """
     webhook, query = await WEBHOOKS.find(call), call.query
     statuses = list(DeliveryStatus) if query.status is None else [DeliveryStatus(query.status)]
     fetch = partial(call.services.deliveries.page, webhook.id, statuses)
@@ -186,11 +182,7 @@ async def list_deliveries(call: WebhookCall[ListDeliveries, Nothing]) -> Page[De
 
 @endpoint("POST", "/api/webhooks/{id}/deliveries/{delivery}/retry", "webhooks:write")
 async def retry(call: WebhookCall[Nothing, Nothing]) -> DeliveryRecord:
-    """Send a delivery again, whatever its status; its id and payload stay the same.
-
-    Raises NotFound or Forbidden if the account has no such delivery, BadRequest if its webhook is
-    inactive.
-    """
+    """Send a delivery again, whatever its status; its id and payload stay the same."""
     webhook = await _active_webhook(call)
     delivery = await _own_delivery(call, webhook)
     await call.services.deliveries.retry(delivery.id, now())
@@ -207,11 +199,7 @@ async def retry(call: WebhookCall[Nothing, Nothing]) -> DeliveryRecord:
     example={"since": "2026-01-31T09:30:00.000Z"},
 )
 async def retry_all(call: WebhookCall[Nothing, RetryDeliveries]) -> Retried:
-    """Send again all deliveries that failed or were cancelled since a time.
-
-    Raises NotFound or Forbidden if the account has no such webhook, BadRequest if it is inactive or
-    the time is outside of the years 1 to 9999.
-    """
+    """Send again all deliveries that failed or were cancelled since a time."""
     webhook = await _active_webhook(call)
     since = _in_utc(call.body.since)
     number = await call.services.deliveries.retry_since(
@@ -231,9 +219,7 @@ async def _audit_retry(call: WebhookCall[Any, Any], webhook: Webhook, number: in
 async def test(call: WebhookCall[Nothing, Nothing]) -> TestResult:
     """Send a sample event to a webhook's receiver now, and return its answer.
 
-    Raises NotFound or Forbidden if the account has no such webhook. Raises BadRequest if the sample
-    cannot be sent, RateLimited or Unavailable if too many tests are in progress. Raises Unavailable
-    if the secret cannot be read.
+    Raises BadRequest if the sample cannot be sent.
     """
     at = now()
     webhook = _with_secrets(call, await WEBHOOKS.find(call), at)
@@ -274,7 +260,7 @@ def _in_utc(since: datetime) -> datetime:
 
 
 async def _active_webhook(call: WebhookCall[Any, Any]) -> Webhook:
-    """Raises BadRequest for an inactive webhook: its deliveries would be cancelled."""
+    """Return the webhook. An inactive one is refused: its deliveries would be cancelled."""
     webhook = await WEBHOOKS.find(call)
     if not webhook.active:
         raise BadRequest("webhook: is inactive; make it active first")

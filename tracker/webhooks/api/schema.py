@@ -154,12 +154,7 @@ class CreateWebhook(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     events: Events = (Kind.CONVERSION,)
 
     def __post_init__(self) -> None:
-        self.events = _distinct(self.events)
-        if self.name is not None:
-            self.name = trimmed("name", self.name)
-        if self.payload_template is not None:
-            template.check_template(self.payload_template)
-        check_headers(self.headers)
+        _check(self)
 
 
 class ChangeWebhook(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
@@ -174,16 +169,16 @@ class ChangeWebhook(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     active: bool | UnsetType = UNSET
 
     def __post_init__(self) -> None:
-        if self.events is not UNSET:
-            self.events = _distinct(self.events)
-        if self.name is not UNSET:
-            self.name = trimmed("name", self.name)
-        if self.payload_template is not UNSET:
-            template.check_template(self.payload_template)
-        if self.headers is not UNSET:
-            check_headers(self.headers)
+        _check(self)
 
 
-def _distinct(events: Events) -> Events:
-    """Return `events` without repeats, in the order of Kind."""
-    return tuple(kind for kind in Kind if kind in events)
+def _check(webhook: CreateWebhook | ChangeWebhook) -> None:
+    """Check the given fields. Bring events into the order of Kind, without repeats."""
+    if isinstance(webhook.events, tuple):
+        webhook.events = tuple(kind for kind in Kind if kind in webhook.events)
+    if isinstance(webhook.name, str):
+        webhook.name = trimmed("name", webhook.name)
+    if isinstance(webhook.payload_template, dict):
+        template.check_template(webhook.payload_template)
+    if isinstance(webhook.headers, dict):
+        check_headers(webhook.headers)

@@ -122,11 +122,7 @@ async def list_own(call: WebhookCall[AccountPage, Nothing]) -> Page[WebhookRecor
     },
 )
 async def create(call: WebhookCall[Nothing, CreateWebhook]) -> CreatedWebhook:
-    """Create a webhook; only this answer has the signing secret.
-
-    Raises BadRequest if its target is not allowed. Raises RateLimited or Unavailable if too many
-    look-ups are in progress.
-    """
+    """Create a webhook; only this answer has the signing secret."""
     body = call.body
     host, _ = check_url(target.FIELD, body.target_url).address
     warnings = await _check_host(call, body.target_url)
@@ -165,11 +161,7 @@ async def _shown(call: WebhookCall[Any, Any], webhook: Webhook) -> ShownWebhook:
     example={"active": False},
 )
 async def change(call: WebhookCall[Nothing, ChangeWebhook]) -> ShownWebhook:
-    """Change a webhook.
-
-    Raises NotFound or Forbidden if the account has no such webhook; BadRequest, RateLimited or
-    Unavailable as `create` does.
-    """
+    """Change a webhook."""
     webhook, webhooks = await WEBHOOKS.find(call), call.services.webhooks
     fields = sent_fields(call.body)
     if not fields:

@@ -8,7 +8,6 @@ Guarantee: a payload never has data of another account, whatever click the conve
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
-from functools import lru_cache
 from typing import Any, Final
 from urllib.parse import parse_qsl
 
@@ -19,7 +18,6 @@ from tracker import visitor_dimensions
 from tracker.clicks.document import decoded
 from tracker.clock import iso
 from tracker.syntax.strict_json import parse_json
-from tracker.webhooks.limits import CACHED_AMOUNTS
 from tracker.webhooks.macros import name_and_form
 
 _LINK_FIELDS: Final = ("slug", "internal_name", "destination_url")
@@ -145,9 +143,4 @@ def _text(value: object) -> str | None:
 
 
 def _money(value: Decimal128 | None) -> Decimal | None:
-    return None if value is None else _decimal(value.bid)
-
-
-@lru_cache(maxsize=CACHED_AMOUNTS)
-def _decimal(bid: bytes) -> Decimal:
-    return Decimal128.from_bid(bid).to_decimal()
+    return None if value is None else value.to_decimal()

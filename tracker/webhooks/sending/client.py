@@ -31,13 +31,7 @@ from tracker.webhooks.limits import (
     MAX_HEAD_BYTES,
 )
 from tracker.webhooks.sending.connection import Connection
-from tracker.webhooks.sending.resolver import (
-    CheckedResolver,
-    NoAddress,
-    OwnHost,
-    PrivateAddress,
-    never_own,
-)
+from tracker.webhooks.sending.resolver import CheckedResolver, RefusedHost, never_own
 
 _BUFFER_BYTES: Final = 4 * MAX_HEAD_BYTES
 """One read fills at most half of a connection's buffer, so the buffer is never full."""
@@ -183,12 +177,8 @@ def _described(failure: Exception) -> str:
     """Return `<class>: <detail>`."""
     if isinstance(failure, HTTPTimeoutError):
         return f"timeout: {str(failure).removeprefix('Timeout ')}"
-    if isinstance(failure, NoAddress):
-        return f"dns: {failure}"
-    if isinstance(failure, PrivateAddress):
-        return f"private: {failure}"
-    if isinstance(failure, OwnHost):
-        return f"own: {failure}"
+    if isinstance(failure, RefusedHost):
+        return str(failure)
     if isinstance(failure, ssl.SSLError):
         return f"tls: {getattr(failure, 'verify_message', '') or failure.reason or 'failed'}"
     if isinstance(failure, OSError):

@@ -27,16 +27,8 @@ IsOwn = Callable[[str, int], Awaitable[bool]]
 """Returns whether the service itself answers at (host, port): `links.served_hosts`."""
 
 
-class NoAddress(OSError):
-    """The host has no address, or its DNS did not answer in time."""
-
-
-class PrivateAddress(OSError):
-    """The host is, or resolves to, an address in a private network."""
-
-
-class OwnHost(OSError):
-    """The host is the service itself."""
+class RefusedHost(OSError):
+    """Why a host is not connected to: `<class>: <detail>`, with the class dns, private or own."""
 
 
 async def never_own(host: str, port: int) -> bool:
@@ -59,13 +51,13 @@ class CheckedResolver(Resolver):
     async def resolve(
         self, host: str, port: int, family: socket.AddressFamily = socket.AF_UNSPEC
     ) -> list[Endpoint]:
-        """Return addresses to connect to. Raises NoAddress, PrivateAddress or OwnHost."""
+        """Return addresses to connect to. Raises RefusedHost if there is none."""
         await self._check_not_own(host, port)
         addresses = await self._addresses(host)
         if not addresses:
-            raise NoAddress(f"{host} has no address")
+            raise RefusedHost(f"dns: {host} has no address")
         if not self._allow_private and not all(map(is_public, addresses)):
-            raise PrivateAddress(f"{host} is in a private network")
+            raise RefusedHost(f"private: {host} is in a private network")
         for address in addresses:
             await self._check_not_own(str(address), port)
         return [(_family(address), (str(address), port)) for address in addresses]
@@ -74,7 +66,7 @@ class CheckedResolver(Resolver):
         # If no store answers, the delivery continues: `/api/event` refuses it in any case.
         with contextlib.suppress(Unavailable):
             if await self._is_own(host, port):
-                raise OwnHost(f"{host} is a host of this service")
+                raise RefusedHost(f"own: {host} is a host of this service")
 
     async def _addresses(self, host: str) -> list[Address]:
         if addresses := literal(host):
@@ -82,7 +74,7 @@ class CheckedResolver(Resolver):
         try:
             return [ip_address(text) for text in await self._hosts.resolve(host)]
         except DnsFailed:
-            raise NoAddress(f"{host} could not be resolved") from None
+            raise RefusedHost(f"dns: {host} could not be resolved") from None
 
 
 def _family(address: Address) -> int:
