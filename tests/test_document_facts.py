@@ -39,6 +39,7 @@ from tracker.reports.api.filters import ReportFilters
 from tracker.reports.query import GroupBy
 from tracker.stores.builtin import binaries
 from tracker.webhooks.api.schema import CreateWebhook
+from tracker.webhooks.macros import is_known
 
 OTHERS = (ARCHITECTURE, *DECISIONS, "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
 MAX_ARCHITECTURE_BYTES = 12 * 1024
@@ -81,6 +82,12 @@ def test_a_table_has_exactly_the_names_of_the_code(
     document: str, header: str, names: set[Any]
 ) -> None:
     assert named(document, header) == names
+
+
+def test_every_macro_of_webhooks_that_is_named_exists() -> None:
+    macros = re.findall(r"`\{([^{}\s`]+)\}`", text(WEBHOOKS))
+    assert macros
+    assert [one for one in macros if not is_known(one.replace("\\|", "|"))] == []
 
 
 def test_the_readme_says_how_many_dimensions_reports_have() -> None:

