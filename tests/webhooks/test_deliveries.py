@@ -5,7 +5,6 @@ from datetime import timedelta
 from typing import Any
 
 import msgspec
-import pytest
 
 from tests.factories import create_webhook
 from tests.webhooks.sending.scene import converted, stored
@@ -20,7 +19,7 @@ from tracker.webhooks.deliveries import (
     DeliveryBacklog,
 )
 from tracker.webhooks.delivery import Attempt, Delivery, DeliveryStatus
-from tracker.webhooks.limits import MAX_IN_FLIGHT, MAX_PAYLOAD_BYTES
+from tracker.webhooks.limits import MAX_PAYLOAD_BYTES
 
 ACCOUNT = new_id()
 SECOND = timedelta(seconds=1)
@@ -136,44 +135,6 @@ async def test_a_retry_leaves_a_delivery_that_is_being_sent_alone(services: Serv
     assert (row["holder"], row["due_at"]) == (one.holder, one.due_at)
 
 
-@pytest.mark.parametrize(
-    "status", [DeliveryStatus.DELIVERED, DeliveryStatus.FAILED, DeliveryStatus.CANCELLED]
-)
-async def test_a_retry_makes_a_delivery_of_any_status_due_and_keeps_its_attempts(
-    services: Services, status: DeliveryStatus
-) -> None:
-    [one] = await claimed(services)
-    await services.webhooks.deliveries.record([AttemptResult(one, attempt(), status, None)])
-    at = now()
-    await services.webhooks.deliveries.retry(one.id, at)
-    [row] = await stored(services)
-    assert (row["status"], row["due_at"], len(row["attempts"])) == ("due", at, 1)
-    assert "expires_at" not in row
-
-
-async def test_a_retry_since_a_moment_covers_only_what_failed_since_then(
-    services: Services,
-) -> None:
-    failed, cancelled, delivered, old = await claimed(services, 4)
-    other = await create_webhook(services, ACCOUNT)
-    statuses = (
-        DeliveryStatus.FAILED,
-        DeliveryStatus.CANCELLED,
-        DeliveryStatus.DELIVERED,
-        DeliveryStatus.FAILED,
-    )
-    for one, status in zip((failed, cancelled, delivered, old), statuses, strict=True):
-        await services.webhooks.deliveries.record([AttemptResult(one, attempt(), status, None)])
-    since = now() - SECOND * 60
-    long_ago = {"$set": {"created_at": since - SECOND}}
-    await services.stores.mongodb["deliveries"].update_one({"_id": old.id}, long_ago)
-    for webhook_id, number in ((other.id, 0), (failed.webhook_id, 2)):
-        retried = await services.webhooks.deliveries.retry_since(webhook_id, ACCOUNT, since, now())
-        assert retried == number
-    due = {row["_id"] for row in await stored(services) if row["status"] == "due"}
-    assert due == {failed.id, cancelled.id}
-
-
 async def test_the_backlog_counts_claimable_deliveries_and_dates_the_oldest(
     services: Services,
 ) -> None:
@@ -192,16 +153,6 @@ async def test_finished_deliveries_are_deleted_by_an_index(services: Services) -
     made = await services.stores.mongodb["deliveries"].index_information()
     expiry = made["expiry"]
     assert (expiry["key"], expiry["expireAfterSeconds"]) == ([("expires_at", 1)], 0)
-
-
-async def test_the_longest_payloads_of_a_full_claim_are_stored(services: Services) -> None:
-    """Together they are more than one command may hold."""
-    [one] = await claimed(services)
-    longest = "x" * MAX_PAYLOAD_BYTES
-    await services.webhooks.deliveries.store_content(
-        [(one, {"payload": longest})] * (4 * MAX_IN_FLIGHT)
-    )
-    assert (await stored(services))[0]["payload"] == longest
 
 
 async def test_values_of_macros_do_not_make_a_command_too_long(services: Services) -> None:

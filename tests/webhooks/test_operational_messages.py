@@ -51,7 +51,7 @@ async def test_webhooks_that_ask_are_notified_of_a_disabled_webhook_and_a_failed
         listening(services, ACCOUNT) as (gone, webhook),
         asking(services) as (receiver, other),
         asking(services, account_id=new_id()) as (stranger, _),
-        asking(services, [Kind.CONVERSION]) as (of_conversions, _),
+        asking(services, [Kind.CONVERSION, Kind.DELIVERY_FAILED]) as (of_failures, _),
         sending(services, clock) as one,
     ):
         gone.behaviour = answer(410)
@@ -90,27 +90,13 @@ async def test_webhooks_that_ask_are_notified_of_a_disabled_webhook_and_a_failed
         },
     }
     assert len({one.headers["webhook-id"] for one in receiver.received}) == 2
-    assert (stranger.received, len(of_conversions.received)) == ([], 1)
+    assert stranger.received == []
+    assert [json.loads(one.body).get("type") for one in of_failures.received] == [
+        *(None, "delivery.failed")
+    ]
     rows = [row for row in await stored(services) if row["webhook_id"] == other.id]
     assert {row["kind"] for row in rows} == set(OPERATIONAL)
     assert {row.get("event_id") for row in rows} == {None}
-
-
-@pytest.mark.parametrize("kind", OPERATIONAL)
-async def test_a_webhook_is_notified_only_of_kinds_it_asks_for(
-    services: Services, kind: Kind
-) -> None:
-    clock = Clock()
-    async with (
-        listening(services, ACCOUNT) as (gone, _),
-        asking(services, [kind]) as (receiver, _),
-        sending(services, clock) as one,
-    ):
-        gone.behaviour = answer(410)
-        await converted(services, ACCOUNT)
-        while await one.burst():
-            clock.pass_seconds(1)
-    assert [one["type"] for one in bodies(receiver)] == [kind]
 
 
 async def test_a_message_that_fails_makes_no_further_message(

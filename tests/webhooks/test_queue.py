@@ -9,7 +9,6 @@ from uuid import UUID
 
 import pytest
 
-from tests.webhooks.sending.scene import Clock, converted, listening, sending, stored
 from tracker.clock import moment, now
 from tracker.ids import new_id
 from tracker.service.services import Services
@@ -63,14 +62,6 @@ async def test_accounts_that_are_hardly_late_come_first_and_others_are_not_among
     assert [one.account_id for one in await queue.next(AT, 9)] == [late, later, fresh]
 
 
-async def test_an_account_has_one_turn_for_all_its_webhooks(services: Services) -> None:
-    queue, account, hooks = services.webhooks.queue, new_id(), [new_id() for _ in range(3)]
-    await queue.add([due(account, one, AT + SECOND) for one in hooks])
-    await queue.add([due(account, hooks[0], AT), due(account, hooks[0], AT + SECOND)])
-    [turn] = await queue.next(AT, 9)
-    assert turn.webhooks == dict.fromkeys(hooks, AT + SECOND) | {hooks[0]: AT}
-
-
 async def test_a_settled_account_waits_for_its_next_delivery_and_an_idle_one_for_nothing(
     services: Services,
 ) -> None:
@@ -86,17 +77,6 @@ async def test_a_settled_account_waits_for_its_next_delivery_and_an_idle_one_for
     [row] = await rows(services)
     assert row.keys() == {"_id", "token", "webhooks"}
     assert row["webhooks"] == {}
-
-
-async def test_what_is_added_after_a_turn_was_read_is_found_at_once(services: Services) -> None:
-    queue, account, hook = services.webhooks.queue, new_id(), new_id()
-    await queue.add([due(account, hook)])
-    [turn] = await queue.next(AT, 9)
-    await queue.add([due(account, hook)])
-    await queue.settle([SettledTurn(turn, {hook: AT + 30 * SECOND})], AT)
-    [again] = await queue.next(AT, 9)
-    assert again.webhooks == {hook: AT}
-    assert [one.account_id for one in await queue.fresh(AT, 9)] == [account]
 
 
 async def test_a_blocked_account_lets_others_pass_for_a_moment(services: Services) -> None:
@@ -242,21 +222,3 @@ async def test_a_repair_adds_what_is_looked_at_too_late_and_nothing_else(
     assert await QueueRepair(services.stores.mongodb, queue).repair(at) == 1
     [turn] = await queue.next(at, 9)
     assert turn.webhooks[late] == at
-
-
-async def test_deliveries_of_a_drain_that_died_before_it_added_them_are_sent_after_a_repair(
-    services: Services, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    account = new_id()
-
-    async def nothing(_: object) -> None:
-        """Do what a dead process does."""
-
-    async with listening(services, account), sending(services, Clock()) as one:
-        with monkeypatch.context() as patched:
-            patched.setattr(services.webhooks.queue, "add", nothing)
-            await converted(services, account, 3)
-        assert await one.burst() == 0
-        await QueueRepair(services.stores.mongodb, services.webhooks.queue).repair(now())
-        assert await one.burst() == 3
-    assert {row["status"] for row in await stored(services)} == {"delivered"}

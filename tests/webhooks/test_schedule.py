@@ -68,10 +68,6 @@ def test_any_other_failure_is_retried(code: int | None) -> None:
     assert next_attempt_at(len(DELAYS_SECONDS), NOW, outcome(code), 0) is None
 
 
-def test_a_delivery_ends_with_its_first_success() -> None:
-    assert len(walk(0.3, outcome(500), outcome(), outcome(202))) == 3
-
-
 @pytest.mark.parametrize(
     ("field", "seconds"),
     [
@@ -144,8 +140,3 @@ def test_a_webhook_that_fails_for_five_days_is_disabled() -> None:
         assert why_disabled(NOW - MAX_FAILING_MS + 1, NOW, outcome(code)) is None
         assert why_disabled(NOW - MAX_FAILING_MS, NOW, outcome(code)) is Disabled.FAILING
     assert why_disabled(NOW - MAX_FAILING_MS, NOW, outcome(200)) is None
-
-
-def test_the_attempts_of_one_delivery_never_disable_a_webhook() -> None:
-    made = walk(1, outcome())
-    assert why_disabled(made[0], made[-1], outcome()) is None

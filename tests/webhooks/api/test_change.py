@@ -24,7 +24,7 @@ async def test_each_field_changes_alone(world: World) -> None:
     for name, value in (
         ("name", "Leads"),
         ("target_url", "https://1.1.1.1/"),
-        ("method", "GET"),
+        *(("method", method) for method in ("GET", "PUT", "PATCH", "POST")),
         ("payload_template", {"v": "{value}"}),
         ("active", False),
     ):
@@ -55,6 +55,7 @@ async def test_a_rotated_secret_is_shown_once_with_the_end_of_the_previous_one(
     for shown in (
         await world.api.get(target),
         await world.api.get(f"{PATH}?accountId={world.account.id}"),
+        await world.api.patch(target, name="Other"),
     ):
         assert b"secret" not in shown.body
 

@@ -75,12 +75,17 @@ async def test_a_retry_sends_the_values_of_the_first_attempt_to_the_target_of_no
         other.secret = webhook.secret
         async with sending(services, clock) as one:
             receiver.behaviour = answer(500)
-            await point_to(services, webhook, f"{receiver.url}/a?g={{query.gclid}}")
+            headers = {"X-Key": "old {query.gclid}"}
+            await point_to(
+                services, webhook, f"{receiver.url}/a?g={{query.gclid}}", headers=headers
+            )
             await convert(services, account.id)
             await one.burst()
             await services.stores.mongodb["clicks"].delete_many({})
             await services.stores.mongodb["events"].delete_many({})
-            await point_to(services, webhook, f"{other.url}/b?h={{query.gclid|upper}}")
+            corrected = {"headers": {"X-Key": "new {query.gclid}"}}
+            target = f"{other.url}/b?h={{query.gclid|upper}}"
+            await point_to(services, webhook, target, **corrected)
             clock.pass_seconds(10)
             await one.burst()
             failed = await the_one(services)
@@ -88,6 +93,8 @@ async def test_a_retry_sends_the_values_of_the_first_attempt_to_the_target_of_no
             await services.webhooks.deliveries.retry(failed["_id"], failed["created_at"])
             await one.burst()
     assert targets(receiver) == ["/a?g=g%2B1"]
+    sent = [received.headers["x-key"] for received in (*receiver.received, *other.received)]
+    assert sent == ["old g+1", "new g+1"]
     # A macro that the first attempt did not need is not known any more.
     assert failed["attempts"][1]["error"] == "payload: the event is no longer stored"
     assert targets(other) == ["/b?h=g%2B1"]

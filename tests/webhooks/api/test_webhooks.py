@@ -108,11 +108,6 @@ async def test_a_webhook_is_named_after_the_host_of_its_target(
     assert (webhook["name"], webhook["target_url"]) == (name, url)
 
 
-@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "GET"])
-async def test_every_method_is_accepted(world: World, method: str) -> None:
-    assert (await create(world.api, world.account.id, method=method)).json()["method"] == method
-
-
 async def test_numbers_in_a_template_are_returned_with_all_digits(world: World) -> None:
     template = '{"a":1.10,"b":18446744073709551616,"c":-0.0}'
     account = f'"accountId":"{world.account.id}"'
@@ -123,53 +118,22 @@ async def test_numbers_in_a_template_are_returned_with_all_digits(world: World) 
         assert f'"payload_template":{template}'.encode() in response.body
 
 
-async def test_the_secret_is_shown_only_when_the_webhook_is_created(world: World) -> None:
-    created = (await create(world.api, world.account.id)).json()
-    secret, shown = created.pop("secret"), f"{PATH}/{created['id']}"
-    for response in (
-        await world.api.get(shown),
-        await world.api.get(f"{PATH}?accountId={world.account.id}"),
-        await world.api.patch(shown, name="8.8.8.8"),
-        await world.api.delete(shown),
-    ):
-        assert response.status == 200
-        assert secret.encode() not in response.body
-        assert b"secret" not in response.body
-
-
 BROKEN: list[tuple[dict[str, Any], str]] = [
     ({"target_url": None}, "target_url: must be text"),
     ({"target_url": ""}, "target_url: must be an absolute http or https URL"),
-    ({"target_url": "8.8.8.8"}, "target_url: must be an absolute http or https URL"),
-    ({"target_url": "ftp://8.8.8.8"}, "target_url: must be an absolute http or https URL"),
-    ({"target_url": "https://u:p@8.8.8.8"}, "target_url: no user info"),
-    ({"target_url": f"https://8.8.8.8/{'a' * 2048}"}, "target_url: at most 2048"),
     ({"target_url": "https://{slug}.example/"}, "target_url: the host must be"),
     ({"target_url": "http://127.0.0.1:6379/"}, PRIVATE),
-    ({"target_url": "http://[::ffff:a00:1]/"}, PRIVATE),
-    ({"target_url": "http://169.254.169.254/latest/meta-data/"}, PRIVATE),
-    ({"target_url": "http://localhost/"}, PRIVATE),
-    ({"target_url": "http://2130706433/"}, "target_url: the host must be"),
     ({"events": []}, "events: "),
     ({"events": ["click"]}, "events[0]: must be conversion or "),
     ({"events": "conversion"}, "events: "),
     ({"name": ""}, "name: 1 to 255 characters"),
-    ({"name": "a\nb"}, "name: 1 to 255 characters"),
     ({"name": 7}, "name: must be text"),
     ({"method": "DELETE"}, "method: "),
-    ({"method": "post"}, "method: "),
     ({"method": None}, "method: "),
     ({"payload_template": []}, "payload_template: must be an object"),
-    ({"payload_template": "{click_id}"}, "payload_template: must be an object"),
     (
         {"payload_template": {"a": "{clickid}"}},
         "payload_template: unknown macro {clickid} (did you mean {click_id}?); known",
-    ),
-    ({"payload_template": {"a": [{"b": "x{y}"}]}}, "payload_template: unknown macro {y}; known"),
-    ({"payload_template": {"a": "x" * 16_384}}, "payload_template: at most 16384 bytes"),
-    (
-        {"payload_template": {"a": [[[[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]]]]}},
-        "payload_template: at most 20",
     ),
     ({"payload_template": {"a": "\0"}}, "body: no null characters"),
     ({"secret": "whsec_mine"}, "secret: unknown field"),
@@ -177,19 +141,21 @@ BROKEN: list[tuple[dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("fields", "error"), BROKEN, ids=lambda value: str(value)[:50])
+@each_case("fields, error", BROKEN)
 async def test_a_broken_rule_is_named_with_its_field(
     world: World, fields: dict[str, Any], error: str
 ) -> None:
-    made = (await create(world.api, world.account.id)).json()
+    webhooks = world.services.webhooks.webhooks
+    if not (await webhooks.page(world.account.id, 1, 25))[1]:
+        await create(world.api, world.account.id)
+    [before], _ = await webhooks.page(world.account.id, 1, 25)
     for response in (
         await create(world.api, world.account.id, **fields),
-        await world.api.patch(f"{PATH}/{made['id']}", **fields),
+        await world.api.patch(f"{PATH}/{before.id}", **fields),
     ):
         assert response.status == 400
         assert response.error.startswith(error)
-    [webhook], total = await world.services.webhooks.webhooks.page(world.account.id, 1, 25)
-    assert (total, webhook.target_url, webhook.name) == (1, TARGET, "8.8.8.8")
+    assert await webhooks.page(world.account.id, 1, 25) == ([before], 1)
 
 
 @each_case(
@@ -218,17 +184,3 @@ async def test_the_operator_may_allow_private_networks(world: World) -> None:
     assert made.status == 200
     changed = await world.api.patch(f"{PATH}/{made.json()['id']}", target_url="http://localhost/")
     assert changed.status == 200
-
-
-async def test_an_account_has_a_bounded_number_of_webhooks(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("tracker.webhooks.store.MAX_WEBHOOKS_PER_ACCOUNT", 2)
-    statuses = [(await create(world.api, world.account.id)).status for _ in range(3)]
-    assert statuses == [200, 200, 400]
-    refused = await create(world.api, world.account.id)
-    assert refused.error == "account_id: has 2 webhooks, which is the limit"
-    [webhook, _], total = await world.services.webhooks.webhooks.page(world.account.id, 1, 25)
-    assert total == 2
-    await world.api.delete(f"{PATH}/{webhook.id}")
-    assert (await create(world.api, world.account.id)).status == 200

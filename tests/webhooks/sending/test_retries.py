@@ -2,19 +2,19 @@
 
 import asyncio
 from datetime import datetime
+from random import Random
 from uuid import UUID
 
 import pytest
 import standardwebhooks
 
-from tests.factories import create_webhook
-from tests.webhooks.receiver import Handler, answer, receiving
+from tests.webhooks.receiver import Handler, answer
+from tests.webhooks.sending.life import GONE, Life
 from tests.webhooks.sending.scene import (
     Clock,
     converted,
     listening,
     sending,
-    stored,
     the_one,
     webhook_now,
 )
@@ -70,90 +70,25 @@ async def test_failures_are_retried_by_the_table_with_the_same_id_and_payload(
 
 
 @pytest.mark.usefixtures("any_time")
-async def test_a_receiver_that_recovers_gets_the_next_attempt(services: Services) -> None:
-    clock = Clock()
-    async with listening(services, ACCOUNT) as (receiver, webhook), sending(services, clock) as one:
-        receiver.behaviour = answer(503, Retry_After="3600")
-        await converted(services, ACCOUNT)
-        await one.burst()
-        assert (await webhook_now(services, webhook)).failing_since == moment(clock())
-        clock.pass_seconds(3599)
-        assert await one.burst() == 0
-        clock.pass_seconds(400)
-        receiver.behaviour = answer()
-        assert await one.burst() == 1
-    assert (await the_one(services))["status"] == "delivered"
-    assert (await webhook_now(services, webhook)).failing_since is None
-
-
-async def test_nothing_more_is_sent_to_a_receiver_that_is_gone(services: Services) -> None:
-    clock = Clock()
-    async with listening(services, ACCOUNT) as (receiver, webhook), sending(services, clock) as one:
-        receiver.behaviour = answer(500)
-        await converted(services, ACCOUNT)
-        await one.burst()
-        receiver.behaviour = answer(410)
-        await converted(services, ACCOUNT)
-        await one.burst()
-        clock.pass_seconds(60)
-        assert await one.burst() == 0
-    assert [row["status"] for row in await stored(services)] == ["cancelled", "failed"]
-    disabled = await webhook_now(services, webhook)
-    assert (disabled.active, disabled.disabled_reason) == (False, "gone")
-    assert len(receiver.received) == 2
-    await services.webhooks.webhooks.change(webhook.id, {"active": True})
-    again = await webhook_now(services, webhook)
-    assert (again.disabled_reason, again.failing_since) == (None, None)
-
-
-@pytest.mark.usefixtures("any_time")
-async def test_a_webhook_that_fails_for_five_days_is_disabled(services: Services) -> None:
-    clock = Clock()
-    async with listening(services, ACCOUNT) as (receiver, webhook), sending(services, clock) as one:
-        receiver.behaviour = answer(500)
-        for _ in range(2):
-            await converted(services, ACCOUNT)
-            await one.burst()
-            assert (await webhook_now(services, webhook)).active
-            clock.pass_seconds(2.4 * DAY)
-            await one.burst()
-        clock.pass_seconds(0.3 * DAY)
-        await converted(services, ACCOUNT)
-        await one.burst()
-        disabled = await webhook_now(services, webhook)
-        assert (disabled.active, disabled.disabled_reason) == (False, "failing")
-        clock.pass_seconds(2 * DAY)
-        assert await one.burst() == 0
-    assert {row["status"] for row in await stored(services)} == {"cancelled"}
-
-
-@pytest.mark.parametrize("how", ["deleted", "deactivated"])
-async def test_due_deliveries_of_a_deleted_or_inactive_webhook_are_cancelled(
-    services: Services, how: str
-) -> None:
-    async with listening(services, ACCOUNT) as (receiver, webhook), sending(services) as one:
-        await converted(services, ACCOUNT, 30)
-        if how == "deleted":
-            await services.webhooks.webhooks.delete(webhook.id)
-        else:
-            await services.webhooks.webhooks.change(webhook.id, {"active": False})
-        assert await one.burst() == 0
-    assert receiver.received == []
-    rows = await stored(services)
-    assert {row["status"] for row in rows} == {"cancelled"}
-    assert all("expires_at" in row and "due_at" not in row for row in rows)
-
-
-async def test_a_refused_connection_is_an_attempt_with_its_reason(services: Services) -> None:
-    async with receiving() as receiver:
-        url = receiver.url
-    await create_webhook(services, ACCOUNT, url)
-    async with sending(services) as one:
-        await converted(services, ACCOUNT)
-        await one.burst()
-    [attempt] = (await the_one(services))["attempts"]
-    assert (attempt["code"], attempt["answer"]) == (None, "")
-    assert attempt["error"].startswith("connection: ")
+@pytest.mark.parametrize("seed", range(3))
+async def test_every_delivery_ends_as_a_naive_model_says(services: Services, seed: int) -> None:
+    clock, random = Clock(), Random(seed)
+    async with (
+        listening(services, ACCOUNT) as one,
+        listening(services, new_id()) as other,
+        sending(services, clock) as sender,
+    ):
+        lives = [Life(services, clock, random, target) for target in (one, other)]
+        for _ in range(40):
+            await random.choice(lives).step()
+            for life in lives:
+                await life.send(sender)
+        life = lives[0]
+        life.answer, life.receiver.behaviour = GONE, GONE.behaviour
+        await life.convert()
+        await services.webhooks.webhooks.delete(life.webhook.id)
+        assert await sender.burst() == 0
+        assert {row["status"] for row in await life.rows()} <= {"delivered", "failed", "cancelled"}
 
 
 async def test_a_success_ends_a_failure_of_the_same_claim(

@@ -29,13 +29,11 @@ from tests.webhooks.sending.scene import (
     stored,
     the_one,
 )
-from tracker.clock import moment
 from tracker.ids import new_id
 from tracker.service.services import Services
-from tracker.webhooks.deliveries import LEASE, LOG_DAYS
+from tracker.webhooks.deliveries import LOG_DAYS
 from tracker.webhooks.delivery import delivery_id
 from tracker.webhooks.limits import MAX_IN_FLIGHT
-from tracker.webhooks.sending import sender as sender_module
 from tracker.webhooks.store import Webhook
 
 ACCOUNT = new_id()
@@ -105,23 +103,6 @@ async def test_several_senders_share_the_work_and_send_each_once(services: Servi
     assert {row["status"] for row in await stored(services)} == {"delivered"}
 
 
-async def test_deliveries_of_a_killed_sender_are_sent_when_their_lease_has_run_out(
-    services: Services,
-) -> None:
-    clock = Clock()
-    async with listening(services, ACCOUNT) as (receiver, webhook), sending(services, clock) as one:
-        [event_id] = await converted(services, ACCOUNT)
-        [held] = await services.webhooks.deliveries.claim({webhook.id: 5}, moment(clock()))
-        await services.webhooks.deliveries.store_content([(held, {"payload": '{"as":"before"}'})])
-        assert await one.burst() == 0
-        clock.pass_seconds(LEASE.total_seconds() + 1)
-        assert await one.burst() == 1
-    [received] = receiver.received
-    assert received.body == b'{"as":"before"}'
-    assert received.headers["webhook-id"] == f"msg_{delivery_id(webhook.id, event_id).hex}"
-    assert (await the_one(services))["status"] == "delivered"
-
-
 async def test_a_delivery_whose_event_is_gone_fails_alone_and_says_why(services: Services) -> None:
     async with listening(services, ACCOUNT) as (receiver, _), sending(services) as one:
         gone, there = await converted(services, ACCOUNT, 2)
@@ -147,37 +128,6 @@ async def test_a_payload_that_is_too_long_is_not_sent(services: Services) -> Non
         "payload: payload_template: with its macros filled longer than 65,536 bytes"
     )
     assert receiver.received == []
-
-
-async def test_for_a_day_the_previous_secret_signs_too(services: Services) -> None:
-    async with listening(services, ACCOUNT) as (receiver, webhook), sending(services) as one:
-        await services.webhooks.webhooks.rotate_secret(webhook.id)
-        await converted(services, ACCOUNT)
-        await one.burst()
-    [received] = receiver.received
-    assert received.error == ""
-    assert len(received.headers["webhook-signature"].split()) == 2
-
-
-async def test_only_webhooks_that_get_a_slot_are_read_whole(
-    services: Services, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    find_all = services.webhooks.webhooks.find_all
-    read: list[int] = []
-
-    async def counted(ids: Collection[UUID]) -> dict[UUID, Webhook]:
-        read.append(len(ids))
-        return await find_all(ids)
-
-    monkeypatch.setattr(services.webhooks.webhooks, "find_all", counted)
-    monkeypatch.setattr(sender_module, "MAX_DELIVERIES_PER_CLAIM", 2)
-    accounts = [new_id() for _ in range(5)]
-    for account in accounts:
-        await create_webhook(services, account, "http://127.0.0.1:1/")
-        await converted(services, account)
-    async with sending(services) as one:
-        assert await one.burst() == 5
-    assert max(read) == 2
 
 
 @pytest.mark.parametrize(

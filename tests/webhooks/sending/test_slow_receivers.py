@@ -15,7 +15,6 @@ from tests.webhooks.sending.scene import (
 )
 from tracker.ids import new_id
 from tracker.service.services import Services
-from tracker.webhooks.limits import MAX_PAYLOAD_BYTES
 from tracker.webhooks.sending import client, concurrency, sender
 from tracker.webhooks.sending.concurrency import ConcurrencyLimiter
 
@@ -26,20 +25,6 @@ ACCOUNT = new_id()
 def hanging_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let no attempt end by its timeout: what is sent meanwhile waited for none that hangs."""
     monkeypatch.setattr(client, "ATTEMPT_SECONDS", 3600.0)
-
-
-async def test_one_receiver_that_hangs_among_fifty_delays_no_other(
-    services: Services, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("tracker.webhooks.store.MAX_WEBHOOKS_PER_ACCOUNT", 50)
-    async with AsyncExitStack() as stack:
-        pairs = [await stack.enter_async_context(listening(services, ACCOUNT)) for _ in range(50)]
-        pairs[0][0].behaviour = hang
-        one = await stack.enter_async_context(sending(services))
-        await converted(services, ACCOUNT, 20)
-        async with running(one):
-            await eventually(lambda: all(len(receiver.received) == 20 for receiver, _ in pairs[1:]))
-            assert len(pairs[0][0].received) <= 4
 
 
 async def hanging(services: Services, stack: AsyncExitStack, number: int) -> list[Receiver]:
@@ -101,15 +86,6 @@ async def test_untested_webhooks_wait_for_others_that_hang_only_until_these_are_
             good, _ = await stack.enter_async_context(listening(services, other))
             await converted(services, other)
             await eventually(lambda: good.received)
-
-
-async def test_what_is_written_needs_no_bytes_while_its_receiver_hangs(services: Services) -> None:
-    async with AsyncExitStack() as stack:
-        one = await stack.enter_async_context(sending(services))
-        one._limiter = ConcurrencyLimiter(16, max_bytes=8 * MAX_PAYLOAD_BYTES)
-        dead = await hanging(services, stack, 4)
-        async with running(one):
-            await eventually(lambda: all(receiver.received for receiver in dead))
 
 
 async def test_slow_receivers_do_not_delay_others(
