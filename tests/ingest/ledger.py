@@ -49,19 +49,6 @@ async def check(services: Services) -> None:
     assert await counted(services) == await recounted(services)
 
 
-async def check_deliveries(services: Services) -> None:
-    """Check that each settled event has one delivery for each webhook of its account."""
-    webhooks = await services.stores.mongodb["webhooks"].find().to_list(None)
-    settled = {"status": {"$in": ["attributed", "no_click", "foreign_click"]}}
-    expected = [
-        (webhook["_id"], event["_id"])
-        async for event in services.stores.mongodb["events"].find(settled)
-        for webhook in webhooks
-        if webhook["account_id"] == event["account_id"]
-    ]
-    assert sorted(await notified(services)) == sorted(expected)
-
-
 async def notified(services: Services) -> list[tuple[UUID, int]]:
     """Return the webhook and the event of each delivery."""
     rows = services.stores.mongodb["deliveries"].find().sort("event_id")
