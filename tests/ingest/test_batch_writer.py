@@ -1,7 +1,7 @@
 """A write set is stored with what it counts, or not at all, wherever it dies."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -11,7 +11,6 @@ from pymongo.errors import DocumentTooLarge, OperationFailure
 from tests.conversions import scene
 from tests.factories import AT_MS, make_click, make_conversion
 from tests.ingest import ledger
-from tests.ingest.dying import Died, Steps, dying_mongodb
 from tests.ports import free_port
 from tracker.clicks.document import ClickDocument
 from tracker.conversions.document import ConversionStatus, document
@@ -22,7 +21,6 @@ from tracker.reports.rollups import stored_rollups
 from tracker.service.services import Services
 from tracker.stores.builtin.servers import mongodb_uri
 from tracker.stores.mongodb.database import MongoDB
-from tracker.stores.mongodb.documents import as_read
 
 pytestmark = pytest.mark.redis
 
@@ -49,140 +47,12 @@ def writer_of(services: Services) -> BatchWriter:
     )
 
 
-async def everything(services: Services) -> tuple[list[Document], WriteSet]:
-    """Store events, and return a write set of a click, an event and their moves."""
-    pending = [event(number, click_id=new_id().bytes) for number in (1, 2)]
-    await writer_of(services).write(WriteSet([], pending, []))
-    moves = [
-        Move(one, {"status": ConversionStatus.FOREIGN_CLICK, "country": "DE"}) for one in pending
-    ]
-    return pending, WriteSet([click(services)], [event(3)], moves)
-
-
-async def test_clicks_events_and_moves_are_stored_with_what_they_count(
-    services: Services,
-) -> None:
-    _, write_set = await everything(services)
-    await writer_of(services).write(write_set)
-    assert await services.stores.mongodb["clicks"].find().to_list(None) == [
-        as_read(one) for one in write_set.clicks
-    ]
-    rows = await scene.stored_events(services)
-    assert [row["status"] for row in rows] == ["foreign_click", "foreign_click", "no_click"]
-    found = await ledger.totals(services)
-    assert found == {"clicks": 1, "conversions": 3, "value": 37_500_000_000, "payout": 3}
-    await ledger.check(services)
-
-
 async def test_an_empty_write_set_asks_neither_store(services: Services) -> None:
     nothing: Any = None
     nowhere = MongoDB(mongodb_uri(free_port()), "any")
     await BatchWriter(nowhere, nothing, nothing).write(WriteSet([], [], []))
     await nowhere.close()
     assert await scene.dump(services) == {name: [] for name in await scene.dump(services)}
-
-
-async def test_an_event_that_counts_nowhere_is_stored_without_rollups(services: Services) -> None:
-    unknown = document(make_conversion(1, new_id().bytes))
-    await writer_of(services).write(WriteSet([], [unknown], []))
-    assert len(await scene.stored_events(services)) == 1
-    assert await services.stores.mongodb["rollups"].count_documents({}) == 0
-
-
-def again_click(write_set: WriteSet) -> WriteSet:
-    return write_set._replace(events=[], moves=[])
-
-
-def again_event(write_set: WriteSet) -> WriteSet:
-    return write_set._replace(clicks=[], moves=[])
-
-
-def again_move(write_set: WriteSet) -> WriteSet:
-    return write_set._replace(clicks=[], events=[])
-
-
-@pytest.mark.parametrize("part", [again_click, again_event, again_move, lambda whole: whole])
-async def test_documents_that_are_stored_already_conflict_and_change_nothing(
-    services: Services, part: Callable[[WriteSet], WriteSet]
-) -> None:
-    _, write_set = await everything(services)
-    await writer_of(services).write(write_set)
-    before = await scene.dump(services)
-    more = WriteSet([click(services), click(services)], [event(7)], [])
-    with pytest.raises(WriteConflict):
-        old = part(write_set)
-        both = WriteSet(more.clicks + old.clicks, more.events + old.events, old.moves)
-        await writer_of(services).write(both)
-    assert await scene.dump(services) == before
-
-
-async def test_a_write_set_with_the_same_id_twice_is_refused(services: Services) -> None:
-    one = click(services)
-    with pytest.raises(WriteConflict):
-        await writer_of(services).write(WriteSet([one, one.copy()], [], []))
-    assert await services.stores.mongodb["clicks"].count_documents({}) == 0
-
-
-async def test_a_transaction_id_that_is_taken_is_a_conflict_by_insert_and_by_move(
-    services: Services,
-) -> None:
-    held = {"transaction_id": "t", "transaction_scope": ACCOUNT.bytes}
-    click_id = new_id()
-    waiting = event(
-        2, click_id=click_id.bytes, transaction_id="t", transaction_scope=click_id.bytes
-    )
-    await writer_of(services).write(WriteSet([], [event(1, **held), waiting], []))
-    before = await scene.dump(services)
-    moved = Move(
-        waiting, {"status": ConversionStatus.ATTRIBUTED, "transaction_scope": ACCOUNT.bytes}
-    )
-    for write_set in (WriteSet([], [event(3, **held)], []), WriteSet([], [], [moved])):
-        with pytest.raises(WriteConflict):
-            await writer_of(services).write(write_set)
-    assert await scene.dump(services) == before
-
-
-@pytest.mark.parametrize("state", ["gone", "moved on", "claimed"])
-async def test_a_move_from_a_state_that_has_passed_is_a_conflict(
-    services: Services, state: str
-) -> None:
-    pending, write_set = await everything(services)
-    one = {"_id": pending[1]["_id"]}
-    if state == "gone":
-        await services.stores.mongodb["events"].delete_one(one)
-    else:
-        await services.stores.mongodb["events"].update_one(one, {"$set": {"status": state}})
-    before = await scene.dump(services)
-    with pytest.raises(WriteConflict):
-        await writer_of(services).write(write_set)
-    assert await scene.dump(services) == before
-
-
-@pytest.mark.parametrize("at", range(12))
-async def test_a_death_before_the_commit_stores_nothing_and_a_second_try_stores_all(
-    services: Services, at: int
-) -> None:
-    """Five writes, with a step before and after each."""
-    _, write_set = await everything(services)
-    before = await scene.dump(services)
-    drain_number = DrainNumber(services.stores.redis, services.stores.mongodb)
-    queue = services.webhooks.queue
-    with pytest.raises(Died):
-        dying = dying_mongodb(services.stores.mongodb, Steps(at))
-        await BatchWriter(dying, drain_number, queue).write(write_set)
-    assert await scene.dump(services) == before
-    await BatchWriter(services.stores.mongodb, drain_number, queue).write(write_set)
-    await ledger.check(services)
-    assert (await ledger.totals(services))["clicks"] == 1
-
-
-async def test_twelve_steps_are_all_that_lead_to_a_commit(services: Services) -> None:
-    _, write_set = await everything(services)
-    alive = dying_mongodb(services.stores.mongodb, Steps(12))
-    await BatchWriter(
-        alive, DrainNumber(services.stores.redis, services.stores.mongodb), services.webhooks.queue
-    ).write(write_set)
-    await ledger.check(services)
 
 
 @pytest.mark.parametrize(

@@ -116,13 +116,6 @@ async def test_a_batch_holds_no_more_than_the_bound_unless_one_entry_does(
         assert len(numbers) <= batch or entries == 1
 
 
-async def test_small_entries_are_put_together(services: Services) -> None:
-    await appended(services, [1] * 301)
-    batches = Batches()
-    await consumer_of(services, batches, 100).burst()
-    assert len(batches.applied) < 10
-
-
 async def test_a_backlog_of_full_entries_is_not_read_at_once(services: Services) -> None:
     """An entry that is read takes memory, and no other consumer gets it before it is stale."""
     await appended(services, [500] * 40)
@@ -148,19 +141,6 @@ async def test_large_entries_share_a_batch_up_to_32_mb_and_are_then_read_one_by_
     assert batches.applied[2:] == [[4, 5], [6, 7]]
 
 
-async def test_after_a_failure_entries_are_applied_in_order_and_none_is_left_behind(
-    services: Services,
-) -> None:
-    """Smaller batches are read then, but not only as many as the first of them holds."""
-    events = await appended(services, [1] * 100)
-    batches = Batches(lambda attempt: attempt in (2, 3))
-    async with running(consumer_of(services, batches, 20)):
-        await batches.until(events)
-    assert [len(one) for one in batches.attempts[:4]] == [20, 20, 10, 5]
-    assert batches.in_order() == list(range(1, events + 1))
-    assert await services.stores.redis.xlen("journal") == 0
-
-
 async def test_after_failures_batches_become_small_and_then_large_again(
     services: Services,
 ) -> None:
@@ -172,6 +152,7 @@ async def test_after_failures_batches_become_small_and_then_large_again(
     assert sizes[:5] == [8, 8, 4, 2, 1]
     assert max(sizes[5:]) == 8
     assert batches.in_order() == list(range(1, events + 1))
+    assert await services.stores.redis.xlen("journal") == 0
 
 
 async def test_a_batch_is_gathered_by_several_commands(services: Services) -> None:
@@ -186,41 +167,6 @@ async def test_a_batch_is_gathered_by_several_commands(services: Services) -> No
     assert max(map(len, batches.applied)) == 700
 
 
-async def test_no_more_is_gathered_when_entries_turn_out_to_be_full(services: Services) -> None:
-    events = await appended(services, [1] * 130 + [400] * 300)
-    batches = Batches()
-    consumer = consumer_of(services, batches, 16_000)
-    await consumer._step(block=None)
-    assert 16_000 <= len(batches.in_order()) < 16_000 + 200 * 400
-    await consumer._step(block=None)
-    assert len(batches.applied[-1]) <= 16_000
-    await consumer.burst()
-    assert batches.in_order() == list(range(1, events + 1))
-
-
-async def test_gathered_entries_are_applied_even_if_the_group_is_lost_meanwhile(
-    services: Services,
-) -> None:
-    await appended(services, [1] * 300)
-    batches = Batches()
-    commands = Commands(services)
-    consumer = Consumer(services.stores.redis, commands, batches.apply, 60.0, 800)  # type: ignore[arg-type]
-    read = commands.xreadgroup
-
-    async def lose(*arguments: Any, **options: Any) -> Any:
-        if len(commands.counts) == 2:
-            await services.stores.redis.delete("journal")
-        return await read(*arguments, **options)
-
-    commands.xreadgroup = lose  # type: ignore[method-assign]
-    await consumer.prepare()
-    await consumer._step(block=None)
-    assert batches.in_order() == list(range(1, 41))
-    events = await appended(services, [1] * 3)
-    await consumer.burst()
-    assert batches.in_order()[40:] == list(range(1, events + 1))
-
-
 async def test_entries_of_a_batch_whose_last_command_fails_are_not_left_behind(
     services: Services,
 ) -> None:
@@ -232,18 +178,6 @@ async def test_entries_of_a_batch_whose_last_command_fails_are_not_left_behind(
     async with running(consumer):
         await batches.until(events)
     assert batches.in_order() == list(range(1, events + 1))
-
-
-async def test_a_bad_entry_halves_its_batch_until_it_is_alone(services: Services) -> None:
-    events = await appended(services, [1] * 150)
-    await services.stores.redis.xadd("journal", {b"1": b"junk"})
-    await appended(services, [1] * 149)
-    batches = Batches()
-    await consumer_of(services, batches, 1000).burst()
-    assert batches.in_order() == [*range(1, events + 1), *range(1, events)]
-    assert len(batches.applied) < 20
-    assert await services.stores.redis.xlen("journal:dead") == 1
-    assert await services.stores.redis.xlen("journal") == 0
 
 
 async def test_a_helper_applies_batches_while_the_other_is_at_work_and_behind(

@@ -1,6 +1,5 @@
 """While a store is unavailable, entries stay in the journal; they are stored when it is back."""
 
-import asyncio
 import os
 import signal
 from collections.abc import Iterator
@@ -10,7 +9,6 @@ from typing import Any
 import pytest
 from pymongo.errors import AutoReconnect, BulkWriteError, PyMongoError
 from redis.exceptions import ConnectionError as RedisConnectionError
-from redis.exceptions import OutOfMemoryError
 
 from config.settings import Settings
 from tests.conversions import scene
@@ -20,7 +18,6 @@ from tests.ports import free_port
 from tests.suspended import suspended
 from tracker.ingest import consumer as consumer_module
 from tracker.ingest.consumer import Consumer
-from tracker.loops import wait
 from tracker.metrics import LOOP_FAILURES
 from tracker.service.services import Services
 from tracker.stores.builtin.stores import run_stores
@@ -68,26 +65,6 @@ async def test_a_failure_counts_as_one_of_the_loop_unless_a_store_is_unavailable
     assert failures.get() == before + counted
 
 
-async def test_a_consumer_waits_longer_each_time_while_a_store_is_unavailable(
-    services: Services, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    pauses = list[float]()
-
-    async def noted(stop: asyncio.Event, seconds: float) -> bool:
-        pauses.append(seconds)
-        return await wait(stop, seconds)
-
-    monkeypatch.setattr(consumer_module, "wait", noted)
-    applied = Applied(services, Outage(AutoReconnect("unavailable"), 4))
-    async with running(consumer_of(services, applied)):
-        await services.journal.journal.append(make_click())
-        await applied.until(lambda: applied.records == 1)
-    assert [one for one in pauses if one in (0.1, 0.2, 0.5, 1.0)] == [0.1, 0.2, 0.5, 1.0]
-    waited = applied.attempts[4] - applied.attempts[0]
-    assert waited >= 0.9 * (0.1 + 0.2 + 0.5 + 1.0)
-    assert len(applied.attempts) == 5
-
-
 @pytest.mark.parametrize("taken", ["acknowledged", "by another consumer", "deleted"])
 async def test_a_consumer_whose_unfinished_entries_are_gone_goes_on(
     services: Services, taken: str
@@ -109,28 +86,6 @@ async def test_a_consumer_whose_unfinished_entries_are_gone_goes_on(
     assert await consumer.burst() >= 1
     assert await clicks_in(services) == 1
     assert await services.stores.redis.exists("journal:dead") == 0
-
-
-async def test_a_lost_answer_to_an_acknowledgement_neither_repeats_nor_blocks(
-    services: Services,
-) -> None:
-    applied = Applied(services)
-    consumer = consumer_of(services, applied)
-    acknowledge, lost = consumer._acknowledge, [RedisConnectionError("reset")]
-
-    async def acknowledge_without_answer(entries: Any) -> None:
-        await acknowledge(entries)
-        if lost:
-            raise lost.pop()
-
-    consumer._acknowledge = acknowledge_without_answer  # type: ignore[method-assign, assignment]
-    async with running(consumer):
-        await services.journal.journal.append(make_click())
-        await applied.until(lambda: applied.records == 1)
-        await services.journal.journal.append(make_click())
-        await applied.until(lambda: applied.records == 2)
-    assert await clicks_in(services) == 2
-    assert len(applied.attempts) == 2
 
 
 @pytest.mark.parametrize("loss", ["everything", "stream", "group"])
@@ -229,18 +184,3 @@ def test_clicks_that_arrive_while_mongodb_is_killed_are_stored_after_its_restart
     for part in (until_killed, after):
         with run_stores(own) as complete:
             io_loop.run_sync(lambda part=part, complete=complete: part(complete))
-
-
-async def test_a_full_redis_is_drained_and_has_room_again(services: Services) -> None:
-    await scene.drained(services)
-    for _ in range(50):
-        await services.journal.journal.append(make_click())
-    used = int((await services.stores.redis.info("memory"))["used_memory"])
-    await services.stores.redis.config_set("maxmemory", used // 2)
-    try:
-        with pytest.raises(OutOfMemoryError):
-            await services.stores.redis.set("x", "y")
-        assert await scene.drained(services) == 50
-    finally:
-        await services.stores.redis.config_set("maxmemory", 0)
-    assert await clicks_in(services) == 50

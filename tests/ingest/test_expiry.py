@@ -7,7 +7,6 @@ import pytest
 
 from config.settings import Settings
 from tests.conversions import scene
-from tests.factories import make_conversion
 from tests.ingest import ledger
 from tests.ingest.pending import pair
 from tracker.clock import now
@@ -17,12 +16,6 @@ from tracker.stores.mongodb import indexes
 pytestmark = pytest.mark.redis
 
 DAYS = 30
-
-
-async def expiring(services: Services) -> list[int]:
-    """Return the ids of the events that MongoDB will delete."""
-    rows = await scene.stored_events(services)
-    return [row["_id"] for row in rows if "expires_at" in row]
 
 
 async def delete_what_expires(services: Services) -> None:
@@ -59,33 +52,6 @@ async def test_the_time_until_expiry_is_a_setting(
     assert ("expires_at" in row) is bool(days)
     if days:
         assert row["expires_at"] < now() + timedelta(days=days)
-
-
-async def test_an_event_of_an_account_never_expires(services: Services) -> None:
-    click, settled = of_nobody(1)
-    _, with_key = pair(2)
-    without_click = make_conversion(3, **{**_CONFIGURED, "account_id": click.account_id})
-    await scene.applied(services, [settled, with_key, without_click])
-    assert await expiring(services) == [1]
-    await scene.applied(services, [click])
-    assert await expiring(services) == []
-    await ledger.check(services)
-
-
-_CONFIGURED = {"event_config_id": None, "value": "5"}
-
-
-async def test_when_an_event_has_expired_its_click_counts_without_it(services: Services) -> None:
-    click, event = of_nobody()
-    _, kept = pair(2)
-    await scene.applied(services, [event, kept])
-    before = await ledger.counted(services)
-    await delete_what_expires(services)
-    await ledger.check(services)
-    assert await ledger.counted(services) == before
-    await scene.applied(services, [click])
-    assert (await ledger.totals(services))["conversions"] == 1
-    await ledger.check(services)
 
 
 async def test_an_event_that_expires_while_its_click_comes_is_left_alone(

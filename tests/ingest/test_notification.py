@@ -8,15 +8,13 @@ import pytest
 from redis.exceptions import ConnectionError as RedisConnectionError
 
 from tests.conversions import scene
-from tests.factories import AT_MS, TARGET, create_webhook, make_click, make_conversion
+from tests.factories import TARGET, create_webhook, make_click, make_conversion
 from tests.ingest import ledger
 from tests.ingest.dying import Died, Steps, dying_mongodb
 from tests.stores.mongodb.profiler import profiled
-from tracker.clock import moment, now, now_ms
-from tracker.conversions.document import ConversionStatus
+from tracker.clock import now, now_ms
 from tracker.ids import new_id
 from tracker.ingest import notification
-from tracker.ingest.notification import CLICK_WAIT, should_notify, with_deadline
 from tracker.service.services import Services
 from tracker.stores.redis import keys
 from tracker.webhooks.delivery import delivery_id
@@ -29,55 +27,6 @@ CONFIG: dict[str, Any] = {
     "event_config_id": new_id().bytes,
     "value": "5",
 }
-AT = moment(AT_MS)
-
-PENDING = {"status": ConversionStatus.PENDING, "account_id": ACCOUNT}
-WAITING = {**PENDING, "tell_at": AT}
-NOTIFIED = {**PENDING, "tell_at": None}
-
-
-def settled(status: ConversionStatus) -> dict[str, Any]:
-    return {"status": status, "account_id": ACCOUNT}
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "notified"),
-    [
-        (None, settled(ConversionStatus.NO_CLICK), True),
-        (None, settled(ConversionStatus.ATTRIBUTED), True),
-        (None, settled(ConversionStatus.FOREIGN_CLICK), True),
-        (None, settled(ConversionStatus.DUPLICATE), False),
-        (None, WAITING, False),
-        (settled(ConversionStatus.CLAIMED), settled(ConversionStatus.NO_CLICK), True),
-        (settled(ConversionStatus.CLAIMED), WAITING, False),
-        (PENDING, settled(ConversionStatus.ATTRIBUTED), True),
-        (WAITING, settled(ConversionStatus.ATTRIBUTED), True),
-        (WAITING, settled(ConversionStatus.FOREIGN_CLICK), True),
-        (WAITING, settled(ConversionStatus.DUPLICATE), False),
-        (WAITING, NOTIFIED, True),
-        (NOTIFIED, settled(ConversionStatus.ATTRIBUTED), False),
-        (NOTIFIED, settled(ConversionStatus.FOREIGN_CLICK), False),
-    ],
-)
-def test_webhooks_are_notified_of_settled_events_and_of_those_whose_click_is_late(
-    before: Any, after: Any, notified: bool
-) -> None:
-    assert should_notify(before, after) is notified
-
-
-@pytest.mark.parametrize(
-    ("event", "tell_at"),
-    [
-        (PENDING, AT + CLICK_WAIT),
-        ({**PENDING, "account_id": None}, None),
-        (settled(ConversionStatus.NO_CLICK), None),
-        (settled(ConversionStatus.DUPLICATE), None),
-    ],
-)
-def test_a_click_is_waited_for_by_pending_events_of_known_accounts(
-    event: Any, tell_at: Any
-) -> None:
-    assert with_deadline(event, AT).get("tell_at") == tell_at
 
 
 async def test_every_active_webhook_of_the_account_is_notified_and_no_other(
@@ -115,19 +64,6 @@ async def test_a_batch_of_clicks_reads_no_webhook(services: Services) -> None:
     asked = {row["ns"].partition(".")[2] for row in commands}
     assert "clicks" in asked
     assert not asked & {"webhooks", "deliveries"}
-
-
-async def test_webhooks_are_notified_of_a_pending_event_when_its_click_arrives(
-    services: Services,
-) -> None:
-    webhook, click = await create_webhook(services, ACCOUNT), make_click(ACCOUNT)
-    await scene.applied(services, [make_conversion(1, click.id, **CONFIG)])
-    assert await ledger.notified(services) == []
-    for _ in range(2):
-        await scene.applied(services, [click, make_conversion(1, click.id, **CONFIG)])
-        assert await ledger.notified(services) == [(webhook.id, 1)]
-    [event] = await scene.stored_events(services)
-    assert "tell_at" not in event
 
 
 async def an_hour_passes(services: Services) -> None:
@@ -171,18 +107,6 @@ async def test_while_the_journal_is_behind_late_clicks_are_waited_for(
     await services.stores.redis.xdel(stream, old)
     await services.stores.redis.xadd(stream, {"r": b""})
     assert await drain.notify_overdue() == 1
-    assert await ledger.notified(services) == [(webhook.id, 1)]
-
-
-async def test_webhooks_are_notified_of_an_event_of_an_unknown_account_however_late_its_click(
-    services: Services,
-) -> None:
-    webhook, click = await create_webhook(services, ACCOUNT), make_click(ACCOUNT)
-    drain = scene.drain_of(services)
-    await drain.apply([make_conversion(1, click.id)])
-    await an_hour_passes(services)
-    assert await drain.notify_overdue() == 0
-    await drain.apply([click])
     assert await ledger.notified(services) == [(webhook.id, 1)]
 
 

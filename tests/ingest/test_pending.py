@@ -13,7 +13,6 @@ from tests.ingest import ledger
 from tests.ingest.pending import CONFIG, interposed, pair
 from tests.stores.mongodb.profiler import profiled
 from tracker.ids import new_id
-from tracker.ingest.drain import Drain
 from tracker.ingest.record import Record
 from tracker.service.services import Services
 
@@ -49,18 +48,6 @@ async def test_two_drains_that_overlap_miss_nothing(
     own, others = ([click], [event]) if first == "click" else ([event], [click])
     await overlap(services, own, others)
     assert await statuses(services) == ["attributed"]
-    await ledger.check(services)
-
-
-async def test_two_drains_at_once_miss_nothing_many_times_over(services: Services) -> None:
-    async with scene.process(services.settings) as other:
-        one, two = scene.drain_of(services), scene.drain_of(other)
-        for number in range(1, 31):
-            click, event = pair(number)
-            await asyncio.gather(one.apply([click]), two.apply([event]))
-    assert await statuses(services) == ["attributed"] * 30
-    totals = await ledger.totals(services)
-    assert (totals["clicks"], totals["conversions"], totals["value"]) == (30, 30, 150 * 10**9)
     await ledger.check(services)
 
 
@@ -104,53 +91,12 @@ async def test_a_reader_sees_an_event_once_before_while_and_after_its_click_arri
     assert await statuses(services) == ["attributed"] * 15
 
 
-async def test_drains_that_settle_the_same_event_at_once_count_it_once(
-    services: Services,
-) -> None:
-    async with scene.process(services.settings) as other:
-        drains = [scene.drain_of(one) for one in (services, services, other, other)]
-        clicks, events = zip(*(pair(number) for number in range(1, 11)), strict=True)
-        for click, event in zip(clicks, events, strict=True):
-            await drains[0].apply([event])
-            await store_click(services, click)
-            await asyncio.gather(*(one.apply([event]) for one in drains))
-    assert await statuses(services) == ["attributed"] * 10
-    found = (await ledger.totals(services))["conversions"]
-    assert found == 10
-
-
 async def test_more_events_wait_for_a_click_than_are_settled_at_once(services: Services) -> None:
     click, _ = pair()
     events = [make_conversion(number, click.id, **CONFIG) for number in range(1, 1202)]
     await scene.applied(services, events)
     await scene.applied(services, [click])
     assert set(await statuses(services)) == {"attributed"}
-    await ledger.check(services)
-
-
-async def test_an_event_waits_however_long_and_redelivery_in_between_changes_nothing(
-    services: Services,
-) -> None:
-    click, event = pair()
-    drain: Drain = scene.drain_of(services)
-    for _ in range(3):
-        await drain.apply([event])
-        assert await statuses(services) == ["pending"]
-        assert (await ledger.totals(services))["conversions"] == 1
-    await drain.apply([click, event])
-    assert await statuses(services) == ["attributed"]
-    await ledger.check(services)
-
-
-async def test_conversions_are_counted_as_a_bots_when_its_click_arrives(
-    services: Services,
-) -> None:
-    click, event = pair()
-    await scene.applied(services, [event])
-    assert (await ledger.totals(services))["bot_conversions"] == 0
-    await scene.applied(services, [msgspec.structs.replace(click, user_agent="curl/8.0")])
-    totals = await ledger.totals(services)
-    assert (totals["conversions"], totals["bot_conversions"], totals["bots"]) == (1, 1, 1)
     await ledger.check(services)
 
 

@@ -80,7 +80,7 @@ def _event(
         click_id = None
         fields["test"] = random.random() < 0.3
     if random.random() < 0.4:
-        fields["transaction_id"] = random.choice("tu")
+        fields["transaction_id"] = random.choice("tuT")
     else:
         del fields["transaction_scope"]
     fields["checked"] = random.random() < 0.3
