@@ -9,8 +9,9 @@ from tests.factories import (
     make_parameters,
 )
 from tracker.accounts.accounts import Account
+from tracker.conversions.account_rules import CachedRules, rules_in
 from tracker.conversions.recorder import RecordedConversion
-from tracker.conversions.rules import CachedRules, ConversionRules, rules_in
+from tracker.conversions.rules import ConversionRules
 from tracker.service.services import Services
 
 

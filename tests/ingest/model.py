@@ -187,7 +187,8 @@ class Model:
         ranks = {"refused": 1, "duplicate": 2}
         kept = [one for one in events if one.id in stored]
         assert all(one.transaction_id for one in events if one.id not in stored)
-        self.apply(sorted(clicks, key=lambda one: not stored[UUID(bytes=one.id)]["unique"]))
+        self.apply([one for one in clicks if stored[UUID(bytes=one.id)]["unique"]])
+        self.apply(clicks)
         for event in sorted(kept, key=lambda one: ranks.get(stored[one.id]["status"], 0)):
             self.apply([event])
 

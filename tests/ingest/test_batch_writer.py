@@ -15,8 +15,9 @@ from tests.ports import free_port
 from tracker.clicks.document import ClickDocument
 from tracker.conversions.document import ConversionStatus, document
 from tracker.ids import new_id
-from tracker.ingest.batch_writer import BatchWriter, Move, WriteConflict, WriteSet
+from tracker.ingest.batch_writer import BatchWriter, WriteConflict
 from tracker.ingest.drain_number import DrainNumber
+from tracker.ingest.plan import Move, WriteSet
 from tracker.reports.rollups import stored_rollups
 from tracker.service.services import Services
 from tracker.stores.builtin.servers import mongodb_uri

@@ -15,6 +15,7 @@ from tracker.clicks.click import Click
 from tracker.conversions.conversion import Conversion
 from tracker.conversions.document import EventIdTaken
 from tracker.ids import new_id
+from tracker.ingest.record import Record
 from tracker.service.services import Services
 
 pytestmark = pytest.mark.redis
@@ -45,7 +46,7 @@ async def test_drains_that_get_an_id_in_two_scopes_at_once_count_it_once(
                 await scene.applied(services, [click])
             of_click = {"account_id": None, "transaction_scope": click.id}
             later = of_account(number + 1, click, text, **of_click)
-            records = (of_account(number, click, text), later, click)
+            records: tuple[Record, ...] = (of_account(number, click, text), later, click)
             pairs = zip(drains, records, strict=True)
             await asyncio.gather(*(drain.apply([record]) for drain, record in pairs))
     found = await statuses(services)
@@ -79,7 +80,8 @@ async def test_another_event_of_a_known_id_is_refused_and_counts_nothing(
     else:
         await scene.applied(services, [first])
     before = await scene.dump(services)
-    for batch in ([other, make_click(ACCOUNT)], [first, other]):
+    batches: tuple[list[Record], ...] = ([other, make_click(ACCOUNT)], [first, other])
+    for batch in batches:
         with pytest.raises(EventIdTaken):
             await scene.applied(services, batch)
     assert await scene.dump(services) == before

@@ -75,7 +75,7 @@ def _event(
             {"transaction_scope": click.id},
         ]
     )
-    click_id = click.id
+    click_id: bytes | None = click.id
     if "event_config_id" in fields and random.random() < 0.3:
         click_id = None
         fields["test"] = random.random() < 0.3

@@ -21,7 +21,7 @@ from tracker.accounts.self_service import SelfService
 from tracker.accounts.sign_in import SignIn
 from tracker.accounts.sign_in_limit import SignInLimit
 from tracker.accounts.time_zones import TimeZones
-from tracker.conversions.rules import AccountRules
+from tracker.conversions.account_rules import AccountRules
 from tracker.conversions.services import ConversionServices
 from tracker.links.qr_code import QrCodes
 from tracker.links.services import LinkServices

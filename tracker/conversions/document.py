@@ -26,6 +26,10 @@ _FIXED_FIELDS: Final = ("at", "event_config_id", "click_id", "value", "metadata"
 TransactionId = tuple[bytes | None, str]
 """(scope, transaction id), which is unique."""
 
+_NOTIFICATION: Final = "tell_at"
+"""The field of the notification about a pending conversion. A missing one: its account is unknown,
+or it is settled. A date: webhooks are notified then, if its click is late. Null: they were."""
+
 ClickAndConfig = tuple[bytes, bytes | None]
 """An account may limit the conversions of a click and event configuration."""
 
@@ -68,7 +72,7 @@ class _OptionalFields(VisitorFields, SourceFields, total=False):
 
     - From `link_id` to `click_at`, and the dimensions: values of the attributed click.
     - `refused`: the rule that a refused conversion breaks.
-    - `tell_at`: the state of its notification (`conversions/notification_state`).
+    - `tell_at`: the state of its notification.
     - `expires_at`: when MongoDB deletes a conversion without an account.
     - `warnings`: those of its answer, and those of repeats of its transaction id.
     - `repeats`, `last_repeat_at`: how often that was, and when last (`conversions/append`).
@@ -194,3 +198,39 @@ def _first_status(conversion: Conversion) -> ConversionStatus:
 @lru_cache(maxsize=CACHED_AMOUNTS)
 def _money(text: str | None) -> Decimal128 | None:
     return None if text is None else Decimal128(Decimal(text))
+
+
+def scheduled(at: datetime) -> ConversionFields:
+    return {"tell_at": at}
+
+
+def notified() -> ConversionFields:
+    return {"tell_at": None}
+
+
+def is_notified(conversion: ConversionDocument) -> bool:
+    """Return whether webhooks were notified of a pending conversion, without its click."""
+    return conversion.get(_NOTIFICATION, _NOTIFICATION) is None
+
+
+def due(at: datetime) -> dict[str, Any]:
+    """Return the filter for conversions whose notification is due."""
+    return {_NOTIFICATION: {"$lte": at}}
+
+
+EARLIEST_FIRST: Final = ((_NOTIFICATION, 1),)
+"""The order in which notifications are due, for `sort`."""
+
+
+def unchanged(conversion: ConversionDocument) -> dict[str, Any]:
+    """Return a filter for the stored conversion, while its notification is in the same state.
+
+    A missing field and null match alike, but no conversion changes from one to the other.
+    """
+    return {_NOTIFICATION: conversion.get("tell_at")}
+
+
+def outdated(conversion: ConversionDocument, fields: ConversionFields) -> dict[str, str]:
+    """Return the field to unset: the old state, unless `fields` set a new one."""
+    is_over = _NOTIFICATION in conversion and _NOTIFICATION not in fields
+    return {_NOTIFICATION: ""} if is_over else {}

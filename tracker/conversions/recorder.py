@@ -13,6 +13,7 @@ from uuid import UUID
 
 from msgspec.structs import replace
 
+from tracker.conversions.account_rules import AccountRules, CachedRules, refusal, rules_in
 from tracker.conversions.aliases import MAX_WARNINGS, SHARED_ID, check_status, warnings_of
 from tracker.conversions.append import ConversionAppender
 from tracker.conversions.event_config import EventConfig, EventConfigs
@@ -20,7 +21,7 @@ from tracker.conversions.event_ids import EventIds
 from tracker.conversions.look_ups import LOOK_UP_SECONDS, LookUps
 from tracker.conversions.parameters import ConversionParameters
 from tracker.conversions.resolution import account_of, apply_config, conversion_of, scopes_of
-from tracker.conversions.rules import AccountRules, CachedRules, ConversionRules, rules_in
+from tracker.conversions.rules import ConversionRules
 from tracker.errors import RateLimited, Unavailable
 from tracker.limits.allowance import Allowance
 from tracker.metrics import PENDING_REFUSED
@@ -104,7 +105,7 @@ class Recorder:
             first = await self._appender.find_first(parameters.transaction_id, scopes, bool(broken))
         if first is None:
             if rules and broken:
-                raise rules.refusal(broken)
+                raise refusal(rules, broken)
             event_id = await self._event_ids.next()
             checked = rules is not None
             new = conversion_of(event_id, parameters, config, account_id, scopes, checked, warnings)

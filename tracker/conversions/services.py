@@ -3,13 +3,13 @@
 from pathlib import Path
 from typing import NamedTuple
 
+from tracker.conversions.account_rules import AccountRules, RulesCache, rules_cache
 from tracker.conversions.append import ConversionAppender, Repeats
 from tracker.conversions.event_config import EventConfigCache, EventConfigs, event_config_cache
 from tracker.conversions.event_ids import EventIds, SpareBlock
 from tracker.conversions.look_ups import LookUps
 from tracker.conversions.recorder import Recorder
 from tracker.conversions.refusals import Refusals
-from tracker.conversions.rules import AccountRules, RulesCache, rules_cache
 from tracker.conversions.store import Conversions
 from tracker.journal.services import JournalServices
 from tracker.limits.allowance import Allowance

@@ -11,14 +11,15 @@ from pymongo.errors import DuplicateKeyError
 from tracker.conversions.conversion import Conversion
 from tracker.conversions.document import (
     COUNTED,
+    EARLIEST_FIRST,
     ClickAndConfig,
     ConversionDocument,
     ConversionStatus,
     TransactionId,
     changed,
     document,
+    due,
 )
-from tracker.conversions.notification_state import EARLIEST_FIRST, due
 from tracker.stores.mongodb.database import MongoDB
 from tracker.stores.mongodb.documents import (
     StoredId,

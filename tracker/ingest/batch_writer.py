@@ -8,25 +8,24 @@ again. So rollups always equal the documents, however often a batch is delivered
 import asyncio
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from pymongo.errors import BulkWriteError, OperationFailure
 
-from tracker.clicks.document import ClickDocument
 from tracker.clock import now
 from tracker.conversions.document import (
     ClickAndConfig,
     ConversionDocument,
-    ConversionFields,
     ConversionStatus,
     changed,
+    outdated,
+    unchanged,
 )
-from tracker.conversions.notification_state import outdated, unchanged
 from tracker.conversions.store import Conversions
 from tracker.feeds.arrivals import Arrivals
 from tracker.ingest.calendars import AccountCalendars, CachedCalendars, StaleCalendars
 from tracker.ingest.drain_number import DrainNumber
-from tracker.ingest.notification import should_notify
+from tracker.ingest.plan import Move, WriteSet
 from tracker.reports.rollups.cell_counts import CellCounts, DocumentKey
 from tracker.reports.rollups.rollup import Calendars, Rollup
 from tracker.reports.rollups.stored_rollups import RollupWrites, StoredRollups
@@ -60,75 +59,6 @@ class _RollupIsStored(Exception):
     """A rollup was to be inserted that a drain of the same number has inserted."""
 
 
-class Move(NamedTuple):
-    """A stored event and the `fields` to set on it. It counts again if they change its status."""
-
-    event: ConversionDocument
-    fields: ConversionFields
-
-
-class WriteSet(NamedTuple):
-    """The writes of one transaction. `caps` limits the events of a click and configuration."""
-
-    clicks: list[ClickDocument]
-    events: list[ConversionDocument]
-    moves: list[Move]
-    caps: Mapping[ClickAndConfig, int] = {}
-
-    def is_empty(self) -> bool:
-        return not (self.clicks or self.events or self.moves)
-
-    def new_of_accounts(self) -> Iterator[bytes]:
-        """Yield the account of each new click, and of each new event that has one."""
-        for click in self.clicks:
-            yield click["account_id"]
-        for event in self.events:
-            if event["account_id"] is not None:
-                yield event["account_id"]
-
-    def accounts(self) -> set[bytes]:
-        found = {click["account_id"] for click in self.clicks}
-        for event in (*self.events, *(one.event for one in self.moves)):
-            if event["account_id"] is not None:
-                found.add(event["account_id"])
-        moved = (one.fields.get("account_id") for one in self.moves)
-        return found | {one for one in moved if one is not None}
-
-    def events_to_notify(self) -> list[ConversionDocument]:
-        """Return the events to notify webhooks of, as they are after the transaction."""
-        arrived = [event for event in self.events if should_notify(None, event)]
-        moved = [(event, changed(event, fields)) for event, fields in self.moves]
-        return arrived + [after for before, after in moved if should_notify(before, after)]
-
-    def arrivals(self) -> Arrivals:
-        """Return new clicks, and new and repeated events. Confirmed claims are new."""
-        moved = [one for one in self.moves if "status" in one.fields]
-        new: list[ConversionDocument] = list(self.events)
-        repeated: list[ConversionDocument] = []
-        for event, fields in moved:
-            is_new = event["account_id"] is None or event["status"] == ConversionStatus.CLAIMED
-            (new if is_new else repeated).append(changed(event, fields))
-        return Arrivals(self.clicks, new, repeated)
-
-    async def rollup(self, calendars: Calendars) -> Rollup:
-        rollup = Rollup(calendars)
-        for clicks in _pieces(self.clicks, _RECORDS_PER_TURN):
-            for click in clicks:
-                rollup.add_click(click)
-            await asyncio.sleep(0)
-        for events in _pieces(self.events, _EVENTS_PER_TURN):
-            for event in events:
-                rollup.add_event(event)
-            await asyncio.sleep(0)
-        for moves in _pieces(self.moves, _EVENTS_PER_TURN):
-            for event, fields in moves:
-                if "status" in fields:
-                    rollup.add_event(event, sign=-1)
-                    rollup.add_event(changed(event, fields))
-            await asyncio.sleep(0)
-        return rollup
-
-
 class BatchWriter:
     """The writer of one drain: one batch at a time, because a drain has one session.
 
@@ -153,7 +83,7 @@ class BatchWriter:
         while True:
             number = await self._drain_number.number()
             cached = await self.calendars.get(write_set.accounts(), number)
-            rollup = await write_set.rollup(cached.calendars)
+            rollup = await _rollup(write_set, cached.calendars)
             full = await self._cell_counts.full(rollup.cells(), number)
             upserts = await _upserts(rollup, number, full)
             rollups = await self._stored_rollups.writes(upserts)
@@ -184,7 +114,7 @@ class BatchWriter:
         cached: CachedCalendars,
         number: int,
     ) -> set[DueWebhook]:
-        arrivals = write_set.arrivals()
+        arrivals = _arrivals(write_set)
         session = await self._drain_number.session()
 
         async def work(session: MongoSession) -> set[DueWebhook]:
@@ -260,6 +190,36 @@ class BatchWriter:
         counts = await self._events.counted(caps.keys(), session=session)
         if any(counts.get(one, 0) > caps[one] for one in caps):
             raise WriteConflict
+
+
+def _arrivals(write_set: WriteSet) -> Arrivals:
+    """Return new clicks, and new and repeated events. Confirmed claims are new."""
+    moved = [one for one in write_set.moves if "status" in one.fields]
+    new: list[ConversionDocument] = list(write_set.events)
+    repeated: list[ConversionDocument] = []
+    for event, fields in moved:
+        is_new = event["account_id"] is None or event["status"] == ConversionStatus.CLAIMED
+        (new if is_new else repeated).append(changed(event, fields))
+    return Arrivals(write_set.clicks, new, repeated)
+
+
+async def _rollup(write_set: WriteSet, calendars: Calendars) -> Rollup:
+    rollup = Rollup(calendars)
+    for clicks in _pieces(write_set.clicks, _RECORDS_PER_TURN):
+        for click in clicks:
+            rollup.add_click(click)
+        await asyncio.sleep(0)
+    for events in _pieces(write_set.events, _EVENTS_PER_TURN):
+        for event in events:
+            rollup.add_event(event)
+        await asyncio.sleep(0)
+    for moves in _pieces(write_set.moves, _EVENTS_PER_TURN):
+        for event, fields in moves:
+            if "status" in fields:
+                rollup.add_event(event, sign=-1)
+                rollup.add_event(changed(event, fields))
+        await asyncio.sleep(0)
+    return rollup
 
 
 async def _upserts(rollup: Rollup, number: int, full: Collection[DocumentKey]) -> list[Upsert]:

@@ -19,10 +19,12 @@ from tracker.clicks.enrich import Enrichment
 from tracker.clicks.store import Clicks
 from tracker.clicks.visitors import Visitors
 from tracker.clock import now
+from tracker.conversions.account_rules import AccountRules
 from tracker.conversions.conversion import Conversion
 from tracker.conversions.document import (
     CLICK_FIELDS,
     ConversionDocument,
+    ConversionFields,
     ConversionStatus,
     TransactionId,
     check_same,
@@ -30,16 +32,15 @@ from tracker.conversions.document import (
     document,
 )
 from tracker.conversions.resolution import claim_keys
-from tracker.conversions.rules import AccountRules
 from tracker.conversions.store import Conversions
 from tracker.ingest import plan
-from tracker.ingest.batch_writer import BatchWriter, WriteConflict, WriteSet
+from tracker.ingest.batch_writer import BatchWriter, WriteConflict
 from tracker.ingest.drain_number import DrainNumber
-from tracker.ingest.plan import BatchRules, StoredPart, account_of, count_refused
+from tracker.ingest.plan import BatchRules, StoredPart, WriteSet, account_of
 from tracker.ingest.record import Record
 from tracker.journal.backlog import Backlog
 from tracker.loops import cancel_and_wait
-from tracker.metrics import DRAINED
+from tracker.metrics import CONVERSIONS_REFUSED, DRAINED
 from tracker.reports.joint_counts.due_accounts import StoredTally
 from tracker.stores.mongodb.database import MongoDB
 from tracker.webhooks.queue import DeliveryQueue
@@ -186,7 +187,7 @@ class Drain:
                 DRAINED.labels("click").inc(len(write_set.clicks))
                 DRAINED.labels("event").inc(len(write_set.events))
                 self.stored.add(write_set.new_of_accounts())
-                count_refused(write_set.events)
+                _count_refused(write_set.events)
                 return write_set
         raise WriteConflict
 
@@ -249,7 +250,7 @@ class Drain:
                 ]
                 holders = await self._events.holders(plan.transactions_of(pending, clicks))
             else:
-                count_refused(fields for _, fields in write_set.moves)
+                _count_refused(fields for _, fields in write_set.moves)
                 return
         raise WriteConflict
 
@@ -267,6 +268,12 @@ class Drain:
         for name, seconds in claims.items():
             pipeline.expire(name, seconds)
         await pipeline.execute()
+
+
+def _count_refused(events: Iterable[ConversionDocument | ConversionFields]) -> None:
+    for event in events:
+        if "refused" in event:
+            CONVERSIONS_REFUSED.labels(event["refused"]).inc()
 
 
 def _clicks_of(events: Iterable[ConversionDocument]) -> set[bytes]:

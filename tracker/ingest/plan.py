@@ -3,16 +3,16 @@
 Clicks and events arrive in any order, and may be repeated. The first plan of a batch assumes that
 nothing of it is stored, which is nearly always right.
 
+Guarantee: webhooks are notified of an event once, when it is settled or its click is late.
+
 An event of a known account has passed the rules before its answer, except the cap of conversions
 per click. The plan applies the cap, and the transaction makes it exact.
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 from typing import Final, NamedTuple
-
-import structlog
 
 from tracker.clicks.document import ClickDocument
 from tracker.conversions.document import (
@@ -27,17 +27,60 @@ from tracker.conversions.document import (
     check_same,
     click_and_config,
     fields_without_id,
+    is_notified,
+    notified,
+    scheduled,
     transaction_id_of,
 )
-from tracker.conversions.notification_state import notified
 from tracker.conversions.rules import ConversionRules, Rule
-from tracker.ingest.batch_writer import Move, WriteSet
-from tracker.ingest.notification import with_deadline
-from tracker.metrics import CONVERSIONS_REFUSED
 
-log = structlog.get_logger(__name__)
+CLICK_WAIT: Final = timedelta(hours=1)
+"""The wait for an event's click, from when the event is stored. Then webhooks are notified."""
+
+_SETTLED: Final = frozenset(COUNTED) - {ConversionStatus.PENDING}
 
 Clicks = Mapping[bytes, ClickDocument]
+
+
+class Move(NamedTuple):
+    """A stored event and the `fields` to set on it. It counts again if they change its status."""
+
+    event: ConversionDocument
+    fields: ConversionFields
+
+
+class WriteSet(NamedTuple):
+    """The writes of one transaction. `caps` limits the events of a click and configuration."""
+
+    clicks: list[ClickDocument]
+    events: list[ConversionDocument]
+    moves: list[Move]
+    caps: Mapping[ClickAndConfig, int] = {}
+
+    def is_empty(self) -> bool:
+        return not (self.clicks or self.events or self.moves)
+
+    def new_of_accounts(self) -> Iterator[bytes]:
+        """Yield the account of each new click, and of each new event that has one."""
+        for click in self.clicks:
+            yield click["account_id"]
+        for event in self.events:
+            if event["account_id"] is not None:
+                yield event["account_id"]
+
+    def accounts(self) -> set[bytes]:
+        found = {click["account_id"] for click in self.clicks}
+        for event in (*self.events, *(one.event for one in self.moves)):
+            if event["account_id"] is not None:
+                found.add(event["account_id"])
+        moved = (one.fields.get("account_id") for one in self.moves)
+        return found | {one for one in moved if one is not None}
+
+    def events_to_notify(self) -> list[ConversionDocument]:
+        """Return the events to notify webhooks of, as they are after the transaction."""
+        arrived = [event for event in self.events if _should_notify(None, event)]
+        moved = [(event, changed(event, fields)) for event, fields in self.moves]
+        return arrived + [after for before, after in moved if _should_notify(before, after)]
 
 
 class StoredPart(NamedTuple):
@@ -89,9 +132,8 @@ def batch_writes(
                 continue
         arrived = _arrived(event, _click_of(event, clicks_of_events), taken)
         if arrived is None:
-            log.info("transaction id seen before", event_id=event["_id"])
             continue
-        arrived = with_deadline(decisions.apply(arrived), at, batch_rules.pending_ttl)
+        arrived = _with_deadline(decisions.apply(arrived), at, batch_rules.pending_ttl)
         if stored is None:
             write_set.events.append(arrived)
         else:
@@ -144,12 +186,6 @@ def account_of(event: ConversionDocument, clicks: Clicks) -> bytes | None:
         return event["account_id"]
     click = _click_of(event, clicks)
     return None if click is None else click["account_id"]
-
-
-def count_refused(events: Iterable[ConversionDocument | ConversionFields]) -> None:
-    for event in events:
-        if "refused" in event:
-            CONVERSIONS_REFUSED.labels(event["refused"]).inc()
 
 
 def _click_of(event: ConversionDocument, clicks: Clicks) -> ClickDocument | None:
@@ -217,3 +253,24 @@ class _RuleDecisions:
         self._counts[which] += 1
         self.caps[which] = rules.max_per_click
         return None
+
+
+def _should_notify(before: ConversionDocument | None, after: ConversionDocument) -> bool:
+    """Return whether this change of an event notifies webhooks. `before` is None if it is new."""
+    if before is not None and is_notified(before):
+        return False
+    return after["status"] in _SETTLED or is_notified(after)
+
+
+def _with_deadline(
+    event: ConversionDocument, at: datetime, pending_ttl: timedelta | None
+) -> ConversionDocument:
+    """Return `event` as it is stored: if pending, with the end of its wait.
+
+    Without an account it expires after `pending_ttl` (None: never).
+    """
+    if event["status"] != ConversionStatus.PENDING:
+        return event
+    if event["account_id"] is not None:
+        return changed(event, scheduled(at + CLICK_WAIT))
+    return event if pending_ttl is None else changed(event, {"expires_at": at + pending_ttl})
