@@ -5,7 +5,6 @@ MongoDB's unique index on (domain id, slug) decides races, not Redis.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from functools import partial
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -21,7 +20,6 @@ from tracker.links.counts.pieces import CountedLink, change_in_pieces
 from tracker.links.destination import utm_of
 from tracker.links.domain import namespace_of
 from tracker.links.link import Link, LinkFields, cached_link
-from tracker.links.tags import TagChanges
 from tracker.links.words import words_of
 from tracker.stores.mongodb.database import MongoDB
 from tracker.stores.mongodb.documents import (
@@ -66,7 +64,6 @@ class Links:
         self._counts = LinkCounts(mongodb.reads)
         self._reader = mongodb.reads
         self._cache = cache
-        self._tag_changes = TagChanges(mongodb)
 
     async def create(self, new: NewLink) -> Link:
         """Store a new link and return it. Raises BadRequest if its slug is taken on its domain."""
@@ -160,8 +157,7 @@ class Links:
 
         matching = {"account_id": account_id, "tags": tag_id}
         pull = {"$pull": {"tags": tag_id}}
-        announce = partial(self._tag_changes.announce, account_id)
-        await change_in_pieces(self._database, matching, pull, untagged, announce)
+        await change_in_pieces(self._database, matching, pull, untagged)
 
     async def change(self, link_id: UUID, fields: Mapping[str, Any]) -> Link:
         """Set checked `fields`, other than slug and domain; return the changed link.
@@ -173,7 +169,6 @@ class Links:
         if link is None:
             raise NotFound("short link: not found")
         await self._cache.begin_update(_name(link))
-        await self._announce([link], lambda _: fields)
         wanted = {"_id": link_id, "archived": False}
 
         async def work(session: MongoSession) -> Link:
@@ -202,7 +197,6 @@ class Links:
         `in_transaction` gets the changed links. Raises Unavailable as `change` does.
         """
         await asyncio.gather(*(self._cache.begin_update(_name(link)) for link in links))
-        await self._announce(links, fields_of)
 
         async def revise(session: MongoSession) -> dict[UUID, Link]:
             stored = await self.find_all([link.id for link in links], session)
@@ -219,14 +213,6 @@ class Links:
         changed = [revised[link.id] for link in links if revised[link.id] != link]
         await asyncio.gather(*map(self._publish, changed))
         return [revised[link.id] for link in links]
-
-    async def _announce(
-        self, links: Sequence[Link], fields_of: Callable[[Link], Mapping[str, Any]]
-    ) -> None:
-        """Announce a change of tags. One that another change makes necessary is in its minute."""
-        changed = [one for one in links if fields_of(one).get("tags", one.tags) != one.tags]
-        for account_id in {link.account_id for link in changed}:
-            await self._tag_changes.announce(account_id)
 
     async def find(self, link_id: UUID) -> Link | None:
         """Return the link, even an archived one; None if there is none."""

@@ -1,13 +1,7 @@
-"""Tags: names that group an account's links, unique in it ignoring case.
-
-What is counted by tag is valid for one version of the tags that the links of an account have. A
-change is announced before it is made. So nobody keeps counts that are made while it may be under
-way, and counts of before have an older version.
-"""
+"""Tags: names that group an account's links, unique in it ignoring case."""
 
 from collections.abc import Collection
-from datetime import datetime, timedelta
-from typing import Final
+from datetime import datetime
 from unicodedata import normalize
 from uuid import UUID
 
@@ -20,14 +14,8 @@ from tracker.ids import new_id
 from tracker.stores.mongodb.database import MongoDB
 from tracker.stores.mongodb.documents import as_document, as_struct, updated
 from tracker.stores.mongodb.paging import Pages
-from tracker.stores.mongodb.reads import MongoReads
 
 _TAKEN = "name: another tag of the account has it; upper and lower case do not differ"
-
-_CHANGES: Final = "tag_changes"
-
-CHANGE_TIME: Final = timedelta(minutes=1)
-"""The time in which a change ends: MongoDB's time limits, and the difference of two clocks."""
 
 
 class Tag(msgspec.Struct, frozen=True, kw_only=True):
@@ -73,26 +61,6 @@ class Tags:
 
     async def page(self, account_id: UUID, page: int, page_size: int) -> tuple[list[Tag], int]:
         return await self._pages.find({"account_id": account_id}, page, page_size)
-
-
-class TagChanges:
-    """The versions of the tags that links have, by account."""
-
-    def __init__(self, mongodb: MongoDB) -> None:
-        self._changes = mongodb[_CHANGES]
-
-    async def announce(self, account_id: UUID) -> None:
-        """Announce a change of the tags of some links, which begins now."""
-        update = {"$inc": {"version": 1}, "$max": {"until": now() + CHANGE_TIME}}
-        await self._changes.update_one({"_id": account_id}, update, upsert=True)
-
-
-async def version_of_tags(reader: MongoReads, account_id: UUID, at: datetime) -> int | None:
-    """Return the version in the reader's snapshot; None if a change may be under way."""
-    found = await reader.find_one(_CHANGES, {"_id": account_id})
-    if found is None:
-        return 0
-    return None if found["until"] > at else int(found["version"])
 
 
 def _key(name: str) -> str:

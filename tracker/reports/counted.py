@@ -37,16 +37,6 @@ COUNTED_DIMENSIONS: Final = (LINK, HOUR, EVENT, *COUNTED_FIELDS)
 """Every column of joint counts, in the order of their stored names."""
 
 
-TAGS: Final = "tags"
-"""The column of the ids of a link's tags, with a comma between them, in place of the link. It is
-UNKNOWN for conversions without a click."""
-
-
-def tags_in(value: str) -> list[str]:
-    """Return the ids in a value of TAGS."""
-    return value.split(",") if value and value != UNKNOWN else []
-
-
 def dimensions_of(of: DocumentKind, of_hour: bool = False) -> list[str]:
     """Return all dimensions of counts. Clicks have no event, and an hour's counts no hour."""
     left_out = {EVENT: of == "clicks", HOUR: of_hour}

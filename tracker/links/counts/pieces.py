@@ -1,6 +1,6 @@
 """A change of all links that match, in pieces, each in one transaction with the kept counts."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 from uuid import UUID
 
@@ -28,12 +28,8 @@ async def change_in_pieces(
     matching: Mapping[str, Any],
     update: Mapping[str, Any],
     changed: Callable[[CountedLink], CountedLink],
-    announce: Callable[[], Awaitable[None]] | None = None,
 ) -> None:
-    """Apply `update`, which does as `changed` and leaves nothing that matches.
-
-    `announce` is awaited before each piece.
-    """
+    """Apply `update`, which does as `changed` and leaves nothing that matches."""
 
     async def change_piece(session: MongoSession) -> bool:
         found = database["links"].find(matching, CountedLink.__struct_fields__, session=session)
@@ -46,8 +42,5 @@ async def change_in_pieces(
         await add(database, difference(links, map(changed, links)), session)
         return len(rows) == PIECE_LINKS
 
-    is_more = True
-    while is_more:
-        if announce is not None:
-            await announce()
-        is_more = await run_in_transaction(database, change_piece)
+    while await run_in_transaction(database, change_piece):
+        pass

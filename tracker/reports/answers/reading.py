@@ -19,7 +19,6 @@ from tracker.reports.answers.counting_of_tests import count_tests
 from tracker.reports.columns import Columns
 from tracker.reports.counted import needed_for
 from tracker.reports.dimensions import DAY, EVENT, HOUR, LINK, TIME
-from tracker.reports.joint_counts.by_tags import CountsByTags
 from tracker.reports.joint_counts.counts import Counts
 from tracker.reports.joint_counts.scope import ReportScope, Snapshot
 from tracker.reports.joint_counts.unattributed import (
@@ -66,14 +65,11 @@ class Reading:
         self._wanted = wanted
         self.needed = needed_for(query.group_by, query.filters)
         self._by_day = query.group_by in TIME
-        self.names = self._names()
+        self.names = [*([DAY] if self._by_day else []), *self.needed]
         self._passing = {name: frozenset(values) for name, values in wanted.items()}
         if links is not None and LINK in self.needed:
             # Once for all tables: a tag may have 20,000 links, and a range two tables a day.
             self._passing[LINK] = frozenset(id_text(link.bytes) for link in links)
-
-    def _names(self) -> list[str]:
-        return [*([DAY] if self._by_day else []), *self.needed]
 
     async def table(self, unattributed: Unattributed) -> Columns:
         """Return the counts that pass the filters, by the dimensions in `names`."""
@@ -173,14 +169,16 @@ class Reading:
     async def _counted(
         self, scope: ReportScope, by: Sequence[str], periods: Sequence[Period]
     ) -> list[Columns]:
-        tables = await self._counts(scope, by).tables(by, periods)
+        wanted = {name: one for name, one in self._passing.items() if name in by}
+        tables = await Counts(self._database, scope, self._snapshot, wanted).tables(by, periods)
         if not self._by_day:
             return [table for _, table in tables]
         return [one.with_constant(DAY, period.first.isoformat()) for period, one in tables]
 
-    def _counts(self, scope: ReportScope, by: Sequence[str]) -> Counts | CountsByTags:
-        wanted = {name: one for name, one in self._passing.items() if name in by}
-        return Counts(self._database, scope, self._snapshot, wanted)
+    def _few_links(self) -> Sequence[UUID] | None:
+        """Return the links to read; None for all. Those of a filter may be too many to name."""
+        links = self._links
+        return links if links is not None and len(links) <= FEW_ROLLUPS else None
 
     async def _from_rollups(self, selection: RollupSelection, first: date, last: date) -> Columns:
         query = RollupQuery(
@@ -190,7 +188,7 @@ class Reading:
             first=first,
             last=last,
             by_day=self._by_day,
-            links=self._links,
+            links=self._few_links(),
             cells=None if selection.map is None else self._wanted.get(selection.map),
         )
         reader, shared = self._snapshot.reader, self._snapshot.rollups

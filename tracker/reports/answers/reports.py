@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from contextlib import AsyncExitStack
 from datetime import date
 from functools import partial
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
 from tracker.limits.permits import Permits
@@ -13,13 +13,12 @@ from tracker.reports.answers.cut_reading import CutReading
 from tracker.reports.answers.names import has_text, name_of, records_with_text, stored_names
 from tracker.reports.answers.reading import Reading
 from tracker.reports.answers.rows import Rows, rows_of, totals_of
-from tracker.reports.answers.tag_reading import TagReading, is_by_tags
+from tracker.reports.answers.tags import by_tag
 from tracker.reports.answers.turn import Turn
 from tracker.reports.columns import Columns
 from tracker.reports.counted import wanted_values
 from tracker.reports.dimensions import LINK, TAG
 from tracker.reports.joint_counts.scope import Moment, ReportScope, Snapshot, moment_of
-from tracker.reports.joint_counts.tags_of_links import TagsOfLinks
 from tracker.reports.memory import ReportMemory, Reservation
 from tracker.reports.query import GroupRow, Measures, Report, ReportQuery
 from tracker.reports.threads import in_thread, in_thread_if_large
@@ -27,6 +26,9 @@ from tracker.stores.mongodb.database import MongoDB
 from tracker.stores.mongodb.documents import with_stored_ids
 from tracker.stores.mongodb.reads import MongoReads
 from tracker.stores.mongodb.retention import first_complete_day
+
+_LINKS_PER_BATCH: Final = 1000
+"""Links of a filter by tag in one batch: 3 ms to decode."""
 
 
 class WholeReport:
@@ -161,8 +163,12 @@ class Reports:
         reader, calendar = moment.reader, moment.calendar
         await arrays.load()
         table = await self._read(query, moment, turn, reservation)
+        keyed = table
+        if query.group_by == TAG:
+            await reservation.take(table.rows * limits.ROW_BYTES)
+            keyed = await by_tag(reader, query.account_id, table)
         rows = await in_thread_if_large(
-            table.rows, rows_of, table, query.group_by, query.bots, calendar, self._host
+            keyed.rows, rows_of, keyed, query.group_by, query.bots, calendar, self._host
         )
         if also:
             rows = await in_thread_if_large(len(also) + len(rows.keys), rows.with_keys, also)
@@ -177,8 +183,7 @@ class Reports:
     async def _read(
         self, query: ReportQuery, moment: Moment, turn: Turn, reservation: Reservation
     ) -> Columns:
-        by_tags = await is_by_tags(query, moment.reader)
-        links = None if by_tags else await self._links(query, moment.reader)
+        links = await self._links(query, moment.reader)
         snapshot = Snapshot(
             moment.reader,
             moment.at,
@@ -193,14 +198,9 @@ class Reports:
         )
         scope = ReportScope(query.account_id, moment.calendar)
         is_whole = query.until is None or query.tests == "only"  # tests have no rollups to cut
-        whole = TagReading if by_tags else Reading
-        read = whole if is_whole else CutReading
+        read = Reading if is_whole else CutReading
         reading = read(self._database, query, scope, snapshot, links, self._wanted(query))
-        table = await reading.table(turn.unattributed)
-        if query.group_by == TAG and not by_tags:
-            tags = TagsOfLinks(self._database, query.account_id, snapshot)
-            [table] = await tags.by_tags([table])
-        return table
+        return await reading.table(turn.unattributed)
 
     def _wanted(self, query: ReportQuery) -> dict[str, Sequence[str]]:
         """Return the stored values of filters, by counted dimension."""
@@ -225,9 +225,11 @@ class Reports:
         }
         if ids is not None:
             matching["_id"] = {"$in": list(ids)}
-        # There may be 20,000: the driver takes twice as long to make UUIDs.
-        rows = await snapshot.with_binary_ids().find("links", with_stored_ids(matching), ["_id"])
-        return [UUID(bytes=row["_id"]) for row in rows]
+        # There may be 100,000: the driver takes twice as long to make UUIDs.
+        found = snapshot.with_binary_ids().find_each(
+            "links", with_stored_ids(matching), ["_id"], batch_size=_LINKS_PER_BATCH
+        )
+        return [UUID(bytes=row["_id"]) async for row in found]
 
     async def _ordered(
         self, query: ReportQuery, rows: Rows, at_most: int, snapshot: MongoReads

@@ -10,14 +10,12 @@ from typing import Any, Final, NamedTuple
 from tracker.calendar import Calendar
 from tracker.reports.arrays import np
 from tracker.reports.columns import UNATTRIBUTED, Codes, Columns, Numbers, column_of
-from tracker.reports.counted import TAGS, tags_in
 from tracker.reports.dimensions import (
     DIMENSIONS,
     DOMAIN,
     EVENT,
     NO_EVENT,
     NO_KEY,
-    TAG,
     Dimension,
 )
 from tracker.reports.query import Bots, Measures, SortBy
@@ -160,7 +158,7 @@ def rows_of(
     calendar: Calendar,
     host: str,
 ) -> Rows:
-    """Return the rows, except those of zeros. For a report by tag the table has TAGS."""
+    """Return the rows, except those of zeros."""
     keyed = _keyed(table, group_by, calendar, host).by([group_by])
     column = keyed.dimensions[group_by]
     measures = _of_bots(keyed, bots)
@@ -198,8 +196,6 @@ def _of_bots(table: Columns, bots: Bots) -> dict[str, Numbers]:
 
 def _keyed(table: Columns, group_by: str, calendar: Calendar, host: str) -> Columns:
     """Return the table with a column of the report's keys."""
-    if group_by == TAG:
-        return _by_tag(table)
     if group_by == DOMAIN:
         column = table.dimensions[group_by].mapped(lambda name: name or host)
         return table.with_column(group_by, column)
@@ -212,17 +208,6 @@ def _derived(table: Columns, one: Dimension, key_of: Callable[..., str]) -> Colu
     columns = [table.dimensions[name] for name in one.derived_from]
     values = [[column.values[code] for code in column.codes] for column in columns]
     return table.with_column(one.name, column_of(list(map(key_of, *values))))
-
-
-def _by_tag(table: Columns) -> Columns:
-    """Return the counts of each set of tags once for each of them."""
-    table = table.by([TAGS])
-    tags = table.dimensions[TAGS]
-    of_rows = [tags_in(tags.values[code]) for code in tags.codes]
-    rows = [number for number, found in enumerate(of_rows) for _ in found]
-    names = [tag for found in of_rows for tag in found]
-    repeated = table.of_rows(np.array(rows, np.int64))
-    return repeated.with_column(TAG, column_of(names))
 
 
 def _first(

@@ -59,16 +59,13 @@ class Counts:
         self._fingerprints = self._sources.fingerprints
 
     async def tables(
-        self,
-        by: Sequence[str],
-        periods: Sequence[Period],
-        kinds: Sequence[DocumentKind] = DOCUMENT_KINDS,
+        self, by: Sequence[str], periods: Sequence[Period]
     ) -> list[tuple[Period, Columns]]:
         """Return tables of clicks and of events, by period. Raises BadRequest for too many rows."""
         await self._sources.read_fingerprints(periods)
-        progress = PeriodProgress(len(kinds) * len(periods), self._snapshot.on_progress)
+        progress = PeriodProgress(len(DOCUMENT_KINDS) * len(periods), self._snapshot.on_progress)
         found = []
-        for of in kinds:
+        for of in DOCUMENT_KINDS:
             names = without(EVENT, by) if of == "clicks" else by
             tables = await self._tables_of(of, names, periods, progress)
             if names is not by and EVENT in by:

@@ -106,13 +106,10 @@ def name_of(dimensions: Collection[str], of_hour: bool = False) -> str:
 
 
 class JointCounts:
-    """The stored joint counts of all accounts, or other counts of the same form."""
+    """The stored joint counts of all accounts."""
 
-    def __init__(
-        self, database: Database, collection: str = "joint_counts", lifetime: timedelta = LIFETIME
-    ) -> None:
-        self._counts = database[collection]
-        self._lifetime = lifetime
+    def __init__(self, database: Database) -> None:
+        self._counts = database["joint_counts"]
 
     async def find(
         self, ids: Collection[JointId], names: Sequence[str], reader: MongoReads
@@ -201,8 +198,7 @@ class JointCounts:
         # In a thread, because a large table takes some tenths of a second.
         parts = await in_thread(
             lambda: {
-                one: list(_parts(one, counts, now() + self._lifetime))
-                for one, counts in new.items()
+                one: list(_parts(one, counts, now() + LIFETIME)) for one, counts in new.items()
             }
         )
         small = {one: stored for one, stored in parts.items() if len(stored) == 1}

@@ -1,8 +1,8 @@
 """Conversions without a click, which count in a report but not in its rate.
 
-They have no link, and every value of a click is `unknown`. A table by link, tags or domain shows
-them. For other tables, the rollups without a link have them by day, and by hour or event. If both
-are needed, `needed_for` adds the domain.
+They have no link, and every value of a click is `unknown`. A table by link or domain shows them.
+For other tables, the rollups without a link have them by day, and by hour or event. If both are
+needed, `needed_for` adds the domain.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -11,7 +11,6 @@ from typing import Final, NamedTuple
 
 from tracker.reports.arrays import np
 from tracker.reports.columns import UNATTRIBUTED, Columns, empty
-from tracker.reports.counted import TAGS
 from tracker.reports.dimensions import DOMAIN, EVENT, HOUR, LINK
 from tracker.reports.joint_counts.scope import ReportScope
 from tracker.reports.rollups.layout import RollupSelection
@@ -19,7 +18,7 @@ from tracker.reports.rollups.pipelines import RollupQuery, rollup_table
 from tracker.stores.mongodb.reads import MongoReads
 from tracker.visitor_dimensions import UNKNOWN
 
-_SEPARATING: Final = (LINK, TAGS, DOMAIN)
+_SEPARATING: Final = (LINK, DOMAIN)
 _MAPS: Final = (EVENT, HOUR)
 
 
@@ -79,7 +78,7 @@ def separates_unattributed(table: Columns) -> bool:
 
 
 def with_unattributed(table: Columns) -> Columns:
-    """Add the measure to a table by link, tags or domain."""
+    """Add the measure to a table by link or domain."""
     conversions = table.measures.get("conversions")
     if conversions is None:
         numbers = np.zeros(table.rows, np.int64)

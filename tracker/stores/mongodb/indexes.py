@@ -255,9 +255,6 @@ INDEXES: dict[str, list[IndexModel]] = {
     "joint_counts_due": [
         IndexModel([("due_at", ASCENDING)], name="due", sparse=True),
     ],
-    "tag_counts": [
-        IndexModel([("expires_at", ASCENDING)], name="expiry", expireAfterSeconds=0),
-    ],
     "rollups": [
         IndexModel(
             [

@@ -152,20 +152,6 @@ class MongoReads:
             async with await self._aggregation(collection, stages, options) as found:
                 return await found.to_list()
 
-    async def aggregate_raw(
-        self, collection: str, stages: Sequence[Mapping[str, Any]], **options: Any
-    ) -> list[bytes]:
-        """Return the results as BSON documents."""
-        chosen = {"allowDiskUse": True, "batchSize": ROWS_AT_ONCE, **options}
-        source = self._database[collection]
-        with lost_connections():
-            # The driver does not say that its batches are bytes.
-            batches: Any = await source.aggregate_raw_batches(
-                list(stages), session=self._session, **chosen
-            )
-            async with batches:
-                return [row async for batch in batches for row in _documents_in(batch)]
-
     async def count(self, collection: str, matching: Mapping[str, Any], **options: Any) -> int:
         with lost_connections():
             return await self._database[collection].count_documents(
