@@ -16,7 +16,6 @@ _FEW_EXPORTS: Final = 5
 """Exports of the smaller account: one takes less than ten ticks of the processor's clock."""
 
 _LINKS: Final = "/api/short-links"
-_MIDDLE: Final = "middle"
 _CSV: Final = {"csv": f"{_LINKS}?sort=newest", "csv-by-name": f"{_LINKS}?sort=name"}
 
 
@@ -31,10 +30,7 @@ async def measure(run: Run, wanted: Collection[str]) -> None:
             for key in wanted - _CSV.keys():
                 for size, account in accounts.items():
                     request = account.get(_pages(account)[key])
-                    if key == _MIDDLE:
-                        await _forget(service, account)
-                    taken = await service.milliseconds(request, 1 if key == _MIDDLE else _LOOKS)
-                    run.samples.add(key, size, taken)
+                    run.samples.add(key, size, await service.milliseconds(request, _LOOKS))
         exports = [key for key in _CSV if key in wanted]
         if exports:
             # What processes copy after their start would be taken for the work of the first one.
@@ -54,22 +50,17 @@ def _pages(account: FilledAccount) -> Mapping[str, str]:
         "last-page": f"{_LINKS}?page={last}",
         "one-tag": f"{_LINKS}?selectedTags={first_tag}",
         "inactive": f"{_LINKS}?active=false",
-        "by-name": f"{_LINKS}?sort=name&page={last}",
-        _MIDDLE: f"{_LINKS}?active=true&sort=name&page={max(1, last // 2)}",
+        "by-name": f"{_LINKS}?sort=name",
+        "tag-by-name": f"{_LINKS}?selectedTags={first_tag}&sort=name",
+        "middle": f"{_LINKS}?active=true&sort=name&page={max(1, last // 2)}",
         "tags": "/api/tags?page=1",
         "two-tags": both,
         "two-tags-name": f"{both}&sort=name",
-        "no-utm": f"{_LINKS}?utm_source=none&sort=name&page={last}",
+        "no-utm": f"{_LINKS}?utm_source=none&sort=name",
         "no-utm-tag": f"{_LINKS}?utm_source=none&selectedTags={first_tag}&sort=name",
         "tag-inactive": f"{_LINKS}?selectedTags={first_tag}&active=false",
         "search": f"{_LINKS}?search=nothing-has-this",
     }
-
-
-async def _forget(service: Service, account: FilledAccount) -> None:
-    """Start a web process that knows no position in a list, and let it answer once."""
-    await service.restart_web()
-    await service.milliseconds(account.get(f"{_LINKS}?page=1"), 1)
 
 
 def _last_page(links: int) -> int:

@@ -59,11 +59,6 @@ def begun_url(search: str) -> Regex[str] | None:
     return Regex(f"^{re.escape(url)}", re.IGNORECASE) if _URL.match(url) else None
 
 
-def any_of_utm(name: str) -> Regex[str]:
-    """Return the pattern of the words of which each link with any value has one."""
-    return Regex(f"^{_utm_word(name, '')}")
-
-
 def words_of_utm(name: str, values: Sequence[str]) -> list[str]:
     """Return the words of which each link with one of the values has one; NO_VALUE: without one."""
     words = [_utm_word(name, value) for value in values]

@@ -12,7 +12,6 @@ from tracker.accounts.accounts import Account
 from tracker.ids import new_id
 from tracker.links.link import Link
 from tracker.service.services import Services
-from tracker.stores.mongodb.documents import as_document
 
 PATH = "/api/short-links"
 
@@ -62,9 +61,8 @@ METHODS: list[tuple[str, Any]] = [("GET", None), ("PATCH", {"active": False}), (
 async def make_many(services: Services, account: Account, number: int) -> list[str]:
     """Create links one after the other; return their slugs, newest first."""
     first = await create_link(services, account.id, "s0")
-    others = [
-        {**as_document(first), "_id": new_id(), "slug": f"s{one}"} for one in range(1, number)
-    ]
+    row = await stored(services, first.id)
+    others = [{**row, "_id": new_id(), "slug": f"s{one}"} for one in range(1, number)]
     if others:
         await insert_links(services, others)
     return [f"s{one}" for one in reversed(range(number))]

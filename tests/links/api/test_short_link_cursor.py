@@ -9,7 +9,7 @@ from tests.web.link_list import listed
 from tests.web.world import World
 from tracker.ids import new_id
 from tracker.links.api.cursors import MAX_CURSOR_CHARACTERS, PageStart, cursor_of, page_start_of
-from tracker.links.lists import totals
+from tracker.links.lists import link_lists
 from tracker.stores.mongodb.order import Position
 
 
@@ -68,7 +68,7 @@ def test_the_longest_name_fits_in_a_cursor() -> None:
 async def test_a_total_that_is_not_exact_says_so(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(totals, "COUNTED_LINKS", 3)
+    monkeypatch.setattr(link_lists, "COUNTED_LINKS", 3)
     await make_many(world.services, world.account, 5)
     found = (await page(world, pageSize=1, search="example"))["pagination"]
     assert found == {

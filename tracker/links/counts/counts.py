@@ -64,20 +64,14 @@ class LinkCount(NamedTuple):
         return sum(by_state) if active is None else by_state[not active]
 
 
-class KeptCounts(dict[UUID | None, LinkCount]):
-    """The counts of tags, and of all links as of None, after so many `changes` of any link."""
-
-    def __init__(self, counts: Mapping[UUID | None, LinkCount], changes: int) -> None:
-        super().__init__(counts)
-        self.changes = changes
-
+KeptCounts = Mapping[UUID | None, LinkCount]
+"""The counts of tags, and of all links as of None."""
 
 Differences = Mapping[CountKey, Mapping[str, int]]
-"""Numbers to add, by key and state. `changes` is one more, whatever has changed in the links."""
+"""Numbers to add, by key and state."""
 
-_CHANGES: Final = "changes"
 _RECOUNTS: Final = "recounts"
-_SUMMED: Final = (*LinkCount._fields, _CHANGES, _RECOUNTS)
+_SUMMED: Final = (*LinkCount._fields, _RECOUNTS)
 
 
 def state_of(archived: bool, active: bool) -> str:
@@ -92,7 +86,6 @@ def difference(before: Iterable[Counted], after: Iterable[Counted]) -> Differenc
             for tag_id in (None, *set(link.tags)):
                 key = CountKey(link.account_id, tag_id)
                 found[key][state_of(link.archived, link.active)] += sign
-            found[CountKey(link.account_id, None)][_CHANGES] = 1
     changes = {key: {name: n for name, n in one.items() if n} for key, one in found.items()}
     return {key: one for key, one in changes.items() if one}
 
@@ -159,8 +152,7 @@ def kept_counts(rows: Iterable[Mapping[str, Any]], tag_ids: Collection[UUID]) ->
                 sums[name] += number
     if not any(sums[_RECOUNTS] for sums in found.values()):
         return None
-    counts = {one: count_of(found[one and one.bytes]) for one in (None, *tag_ids)}
-    return KeptCounts(counts, sum(sums[_CHANGES] for sums in found.values()))
+    return {one: count_of(found[one and one.bytes]) for one in (None, *tag_ids)}
 
 
 def summed(key: Any) -> Mapping[str, Any]:

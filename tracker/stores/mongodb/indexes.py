@@ -62,6 +62,26 @@ INDEXES: dict[str, list[IndexModel]] = {
         IndexModel(
             [
                 ("account_id", ASCENDING),
+                ("tags", ASCENDING),
+                ("internal_name", ASCENDING),
+                ("_id", ASCENDING),
+            ],
+            name="by_tag_in_order_of_names",
+            collation=BY_NAME,
+        ),
+        IndexModel(
+            [
+                ("account_id", ASCENDING),
+                ("tags", ASCENDING),
+                ("slug", ASCENDING),
+                ("_id", ASCENDING),
+            ],
+            name="by_tag_in_order_of_slugs",
+            collation=BY_NAME,
+        ),
+        IndexModel(
+            [
+                ("account_id", ASCENDING),
                 ("archived", ASCENDING),
                 ("internal_name", ASCENDING),
                 ("_id", ASCENDING),

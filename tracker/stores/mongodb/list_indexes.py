@@ -26,7 +26,10 @@ LINK_LISTS: Final[Mapping[str, str]] = {
     "inactive oldest": "inactive",
     "inactive name": "inactive_in_order_of_names",
     "inactive slug": "inactive_in_order_of_slugs",
-    "tags": "by_tag",
+    "tags newest": "by_tag",
+    "tags oldest": "by_tag",
+    "tags name": "by_tag_in_order_of_names",
+    "tags slug": "by_tag_in_order_of_slugs",
     "words": "by_words",
     "a slug": "in_order_of_slugs",
 }
