@@ -18,7 +18,6 @@ from tracker.ingest.priority import unless_behind, while_behind
 from tracker.ingest.time_zone_change import TimeZoneChanger
 from tracker.journal.services import JournalServices
 from tracker.links.lists.backfill import LinkListBackfill
-from tracker.links.utm_backfill import UtmBackfill
 from tracker.stores.redis.keys import OVERFLOW
 from tracker.stores.services import StoreServices
 from tracker.webhooks.queue_repair import QueueRepair
@@ -39,7 +38,6 @@ class DrainParts(NamedTuple):
     queue_repair: QueueRepair
     time_zones: TimeZoneChanger
     joint_counts: JointCounting
-    link_utm: UtmBackfill
     link_lists: LinkListBackfill
     has_partitions: bool
     serves: bool
@@ -105,7 +103,6 @@ class IngestServices(NamedTuple):
             queue_repair=QueueRepair(mongodb, self.webhooks.queue),
             time_zones=self.time_zone_changer(),
             joint_counts=JointCounting(mongodb, redis, self.journal.backlog, drain.stored),
-            link_utm=UtmBackfill(mongodb),
             link_lists=LinkListBackfill(mongodb),
             has_partitions=self.partitions > 1,
             serves=serves,

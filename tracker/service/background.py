@@ -91,7 +91,6 @@ DRAINING: Final[tuple[Loop[DrainParts], ...]] = (
     Loop("time_zones", lambda d, stop: d.time_zones.run(stop)),
     Loop("joint_counts", lambda d, stop: d.joint_counts.run(stop)),
     Loop("overflow", lambda d, stop: d.overflow.run(stop)),
-    Loop("link_utm", lambda d, stop: d.link_utm.run(stop)),
     Loop("link_lists", lambda d, stop: d.link_lists.run(stop)),
     Loop("partitions", lambda d, stop: d.readers.run(stop), when=lambda d: not d.has_partitions),
     # MongoDB's client often waits for the event loop beside visitors, and a second batch uses that

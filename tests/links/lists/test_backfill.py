@@ -11,9 +11,10 @@ from tests.waiting import becomes
 from tracker.ids import new_id
 from tracker.links.counts import recount
 from tracker.links.counts.counts import LinkCounts
-from tracker.links.lists import backfill
+from tracker.links.lists import backfill, link_lists
 from tracker.links.lists.backfill import LinkListBackfill
 from tracker.links.lists.filter import LinkFilter
+from tracker.links.utm import UTM
 from tracker.service.services import Services
 from tracker.stores.mongodb.documents import run_updates
 
@@ -22,11 +23,12 @@ NEWS = f"{LANDING}?utm_source=News+of+today"
 
 
 async def of_an_earlier_release(services: Services) -> None:
-    """Store links of two accounts without words and counts."""
+    """Store links of two accounts without words, UTM values and counts."""
     await create_link(services, ACCOUNT, "first", NEWS, internal_name="Spring Sale")
     await create_link(services, ACCOUNT, "second", internal_name="Summer")
     await create_link(services, OTHER, "third", NEWS)
-    await services.stores.mongodb["links"].update_many({}, {"$unset": {"words": ""}})
+    unset = dict.fromkeys((*UTM, "words"), "")
+    await services.stores.mongodb["links"].update_many({}, {"$unset": unset})
     await services.stores.mongodb["link_counts"].delete_many({})
 
 
@@ -35,7 +37,9 @@ async def found(services: Services, **wanted: Any) -> list[str]:
     return [link.slug for link in links]
 
 
-async def test_links_are_listed_before_and_found_after(services: Services) -> None:
+async def test_links_are_listed_before_and_found_after(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
     await of_an_earlier_release(services)
     lists = LinkListBackfill(services.stores.mongodb)
     assert await found(services) == ["first", "second"]
@@ -46,20 +50,24 @@ async def test_links_are_listed_before_and_found_after(services: Services) -> No
     assert await found(services, search="winter") == []
     assert await found(services, utm={"utm_source": ["News of today"]}) == ["first"]
     assert await found(services, utm={"utm_source": ["news of today"]}) == []
+    monkeypatch.setattr(link_lists, "COUNTED_LINKS", 0)  # by the stored values
+    assert await found(services, utm={"utm_source": ["News of today"]}) == ["first"]
     assert await lists.complete(OTHER) == 2
 
 
-async def test_a_link_that_an_older_process_renames_is_found_by_its_new_name(
+async def test_a_link_that_an_older_process_changes_is_found_by_its_new_words(
     services: Services,
 ) -> None:
     await of_an_earlier_release(services)
     lists = LinkListBackfill(services.stores.mongodb)
     await lists.complete(ACCOUNT)
-    change = {"$set": {"internal_name": "Winter"}, "$inc": {"version": 1}}
+    new = {"internal_name": "Winter", "destination_url": LANDING}
+    change = {"$set": new, "$inc": {"version": 1}}
     await services.stores.mongodb["links"].update_one({"slug": "first"}, change)
     assert await lists.complete(ACCOUNT) == 1
     assert await found(services, search="winter") == ["first"]
     assert await found(services, search="spring") == []
+    assert await found(services, utm={"utm_source": ["none"]}) == ["first", "second"]
 
 
 async def test_a_link_that_changes_meanwhile_keeps_its_own_words(

@@ -1,4 +1,4 @@
-"""What lists need of links that an earlier release has written: their words, and their counts."""
+"""Backfill of links that an earlier release has written: their words, UTM values and counts."""
 
 import asyncio
 from typing import Any, Final
@@ -7,6 +7,7 @@ from uuid import UUID
 import pymongo
 
 from tracker.links.counts.recount import PAUSE, LinkRecount
+from tracker.links.destination import utm_of
 from tracker.links.words import words_of
 from tracker.loops import run_until
 from tracker.stores.mongodb.database import MongoDB
@@ -19,7 +20,7 @@ _TEXTS: Final = ("slug", "destination_url", "internal_name")
 
 
 class LinkListBackfill:
-    """The loop of a drain that stores words, and then completes counts.
+    """The loop of a drain that stores words and UTM values, and then completes counts.
 
     So an account with counts has words. Each account is done RECOUNTS times, with a pause between:
     web processes of an earlier release may change links until they are replaced.
@@ -41,11 +42,11 @@ class LinkListBackfill:
             await asyncio.sleep(PAUSE.total_seconds())
 
     async def complete(self, account_id: UUID) -> int:
-        """Correct the words and counts of an account's links; return how many were wrong."""
-        return await self._store_words(account_id) + await self.counts.correct(account_id)
+        """Correct the links and counts of an account; return how many were wrong."""
+        return await self._store_fields(account_id) + await self.counts.correct(account_id)
 
-    async def _store_words(self, account_id: UUID) -> int:
-        """Store missing or outdated words; return the number of changed links."""
+    async def _store_fields(self, account_id: UUID) -> int:
+        """Store missing or outdated fields; return the number of changed links."""
         stored = 0
         for archived in (False, True):
             of_account = {"account_id": account_id, "archived": archived}
@@ -58,8 +59,9 @@ class LinkListBackfill:
 
 
 def _update(link: dict[str, Any]) -> dict[str, Any] | None:
-    """Return the update of a link; None if it has its words. A link that changes meanwhile has."""
+    """Return the update of a link; None if it has its fields. A link that changes meanwhile has."""
     words = words_of(*(link[name] for name in _TEXTS))
-    if link.get("words") == words:
+    fields = {**utm_of(link["destination_url"]), "words": words}
+    if all(name in link and link[name] == value for name, value in fields.items()):
         return None
-    return {"q": {name: link[name] for name in ("_id", "version")}, "u": {"$set": {"words": words}}}
+    return {"q": {name: link[name] for name in ("_id", "version")}, "u": {"$set": fields}}
