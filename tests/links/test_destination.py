@@ -17,18 +17,10 @@ def location(url: str, query: str = "", macros: dict[str, str] | None = None) ->
     ("query", "passed_on"),
     [
         ("b=2&a=1", "b=2&a=1"),
-        ("a=1&a=2&a=1", "a=1&a=2&a=1"),
-        ("a=&b&=c&=", "a=&b&=c&="),
-        ("a=b=c&d2==", "a=b=c&d2=="),
-        ("q=a+b&r=a%20b&s2=%2B", "q=a+b&r=a%20b&s2=%2B"),
-        ("x[]=1&x[a][b]=2&y%5B%5D=3", "x[]=1&x[a][b]=2&y%5B%5D=3"),
         ("a=%e2%82%ac&b=%E2%82%AC", "a=%e2%82%ac&b=%E2%82%AC"),
         ("a=%zz&b=100%&c=%4", "a=%zz&b=100%&c=%4"),
-        ("a=1;b=2&c=3,4", "a=1;b=2&c=3,4"),
-        ("u=https://y.example/?a=1&v=?/:@!$'()*,;", "u=https://y.example/?a=1&v=?/:@!$'()*,;"),
         ('a="<>\\^`{|}~', 'a="<>\\^`{|}~'),
         ("a={click_id}&{slug}=1", "a={click_id}&{slug}=1"),
-        ("a=%(slug)s&b=%s&c=%%", "a=%(slug)s&b=%s&c=%%"),
         ("&&a=1&&&b=2&&", "a=1&b=2"),
     ],
 )
@@ -49,17 +41,10 @@ def test_nothing_to_pass_on_leaves_only_the_click_id(query: str) -> None:
         "s=x",
         "s",
         "s=",
-        "s==",
-        "d=x",
         "click_id=x",
-        "click_id",
         "%73=x",
-        "%64=x",
         "%63lick_id=x",
-        "click%5fid=x",
         "click%5Fid",
-        "%63%6c%69%63%6b%5f%69%64=x",
-        "%63%6C%69%63%6B%5F%69%64=x",
     ],
 )
 def test_reserved_names_are_dropped_in_any_encoding(pair: str) -> None:
@@ -72,26 +57,13 @@ def test_reserved_names_are_dropped_in_any_encoding(pair: str) -> None:
     "pair",
     [
         "S=x",
-        "D=x",
-        "%53=x",
-        "Click_Id=x",
         "%2573=x",
-        "s+=x",
-        "+s=x",
         "s%20=x",
-        "click+id=x",
         "s%00=x",
         "s%3D=x",
-        "s%",
         "ss=x",
-        "sd=x",
         "click_id[]=x",
-        "click_id2=x",
-        "my_click_id=x",
         "=s",
-        "a=s",
-        "s;d=x",
-        "%c1%b3=x",
     ],
 )
 def test_names_that_only_look_reserved_are_kept(pair: str) -> None:
@@ -102,14 +74,10 @@ def test_names_that_only_look_reserved_are_kept(pair: str) -> None:
     ("query", "passed_on"),
     [
         ("a=\xc3\xa9", "a=%C3%A9"),
-        ("\xff=\x80", "%FF=%80"),
         ("a=b c", "a=b%20c"),
         ("a=1#b", "a=1%23b"),
-        ("a=1\r\nSet-Cookie: x=1", "a=1%0D%0ASet-Cookie:%20x=1"),
         ("a=1%0d%0aSet-Cookie:x", "a=1%0d%0aSet-Cookie:x"),
         ("a=\x00\x1f\x7f\x85\xa0", "a=%00%1F%7F%85%A0"),
-        ("a=\xe9%20+", "a=%E9%20+"),
-        ("\r\n", "%0D%0A"),
         ("s\r\n=1&s=2", "s%0D%0A=1"),
         ("s=\xe9&%73=\xe9&t=\xe9", "t=%E9"),
     ],
@@ -124,21 +92,14 @@ def test_characters_that_a_url_cannot_hold_are_percent_encoded(query: str, passe
     ("url", "expected"),
     [
         ("https://x.example", "https://x.example?v=1&click_id=ID"),
-        ("https://x.example/", "https://x.example/?v=1&click_id=ID"),
         ("HTTPS://X.Example./A%2fb//c/../d;e", "HTTPS://X.Example./A%2fb//c/../d;e?v=1&click_id=ID"),
-        ("http://x.example:8080/p", "http://x.example:8080/p?v=1&click_id=ID"),
         ("http://[2001:DB8::1]:8080/p", "http://[2001:DB8::1]:8080/p?v=1&click_id=ID"),
-        ("http://192.0.2.1/p", "http://192.0.2.1/p?v=1&click_id=ID"),
         ("https://x.example/?", "https://x.example/?v=1&click_id=ID"),
         ("https://x.example/?#", "https://x.example/?v=1&click_id=ID#"),
-        ("https://x.example?#top", "https://x.example?v=1&click_id=ID#top"),
         ("https://x.example/#/a?b=1&c#d", "https://x.example/?v=1&click_id=ID#/a?b=1&c#d"),
         ("https://x.example/?b=+%20&a=&a", "https://x.example/?b=+%20&a=&a&v=1&click_id=ID"),
-        ("https://x.example/?a=1&", "https://x.example/?a=1&v=1&click_id=ID"),
         ("https://x.example/?&a=1&&b=2", "https://x.example/?&a=1&&b=2&v=1&click_id=ID"),
-        ("https://x.example/?a?", "https://x.example/?a?&v=1&click_id=ID"),
         ("https://x.example/?s=1&d=2#f", "https://x.example/?s=1&d=2&v=1&click_id=ID#f"),
-        ("https://x.example/?v=0", "https://x.example/?v=0&v=1&click_id=ID"),
         ("https://x.example/%(slug)s?a=%s&b=100%", "https://x.example/%(slug)s?a=%s&b=100%&v=1&click_id=ID"),
     ],
 )  # fmt: skip
@@ -150,12 +111,9 @@ def test_the_destination_keeps_its_own_query_and_fragment(url: str, expected: st
     ("url", "expected"),
     [
         ("https://x.example/?click_id=old", "https://x.example/?click_id=ID"),
-        ("https://x.example/?click_id", "https://x.example/?click_id=ID"),
         ("https://x.example/?click_id={click_id}", "https://x.example/?click_id=ID"),
-        ("https://x.example/?a=1&click_id=old&b=2", "https://x.example/?a=1&b=2&click_id=ID"),
         ("https://x.example/?click%5Fid=1&a&%63lick_id=2", "https://x.example/?a&click_id=ID"),
         ("https://x.example/?click_id=old#click_id=f", "https://x.example/?click_id=ID#click_id=f"),
-        ("https://x.example/?Click_id=1", "https://x.example/?Click_id=1&click_id=ID"),
         ("https://x.example/?click%255Fid=1", "https://x.example/?click%255Fid=1&click_id=ID"),
         ("https://x.example/click_id=1", "https://x.example/click_id=1?click_id=ID"),
     ],
@@ -168,10 +126,7 @@ def test_a_click_id_of_the_destination_is_replaced(url: str, expected: str) -> N
     ("url", "query", "expected"),
     [
         ("https://x.example", "", "https://x.example"),
-        ("https://x.example/?", "", "https://x.example/?"),
-        ("https://x.example/?a=1&#f", "", "https://x.example/?a=1&#f"),
         ("https://x.example/?a=1#f", "b=2&s=x", "https://x.example/?a=1&b=2#f"),
-        ("https://x.example/#f", "s=x", "https://x.example/#f"),
         ("https://x.example/?click_id=old", "click_id=1", "https://x.example/"),
         ("https://x.example/{click_id}/?a={click_id}", "", "https://x.example//?a="),
         ("https://x.example/?{click_id}", "b=2", "https://x.example/?b=2"),
@@ -185,9 +140,7 @@ def test_without_a_click_there_is_no_click_id(url: str, query: str, expected: st
     ("url", "expected"),
     [
         ("https://x.example/é/€?ü=ß#ñ", "https://x.example/%C3%A9/%E2%82%AC?%C3%BC=%C3%9F&click_id=ID#%C3%B1"),
-        ("https://x.example/\U0001f600", "https://x.example/%F0%9F%98%80?click_id=ID"),
         ("https://Bücher.example:8443/é", "https://xn--bcher-kva.example:8443/%C3%A9?click_id=ID"),
-        ("https://例え.テスト", "https://xn--r8jz45g.xn--zckzah?click_id=ID"),
         ("https://I❤\ufe0f.example:/", "https://xn--i-7iq.example/?click_id=ID"),
         ("https://faß.example。/", "https://xn--fa-hia.example./?click_id=ID"),
         ("https://x.example/é/{slug}?ü={slug}", "https://x.example/%C3%A9/?%C3%BC=&click_id=ID"),
@@ -210,7 +163,6 @@ VALUES = {
 @pytest.mark.parametrize(
     ("url", "expected"),
     [
-        ("https://x.example/{country}", "https://x.example/DE?v=1&click_id=ID"),
         ("https://x.example/{country}/{country}?a={slug}#{slug}", "https://x.example/DE/DE?a=spring&v=1&click_id=ID#spring"),
         ("https://x.example/?sub={click_id}", "https://x.example/?sub=ID&v=1&click_id=ID"),
         ("https://x.example/?a={browser}", "https://x.example/?a=Mobile%20Safari%2F%26%3D%3F%23%25&v=1&click_id=ID"),
@@ -221,9 +173,7 @@ VALUES = {
         ("https://x.example/%(os)s/%{slug}%s?a=%%{slug}", "https://x.example/%(os)s/%spring%s?a=%%spring&v=1&click_id=ID"),
         ("https://x.example/?{slug}=1", "https://x.example/?spring=1&v=1&click_id=ID"),
         ("https://x.example/?{device}=1&a=2", "https://x.example/?a=2&v=1&click_id=ID"),
-        ("https://x.example/?{link_id}", "https://x.example/?v=1&click_id=ID"),
         ("https://x.example/?a=1&{link_id}", "https://x.example/?a=1&v=1&click_id=ID"),
-        ("https://x.example/%7Bslug%7D", "https://x.example/%7Bslug%7D?v=1&click_id=ID"),
     ],
 )  # fmt: skip
 def test_macros_are_filled_in_once_and_encoded(url: str, expected: str) -> None:
@@ -252,17 +202,6 @@ def test_every_macro_of_the_table_is_filled_in() -> None:
 )
 def test_needs_names_the_macros_in_use(url: str, needs: set[str]) -> None:
     assert Destination(url, MACRO_NAMES).used_macros == needs
-
-
-def test_a_very_long_query_is_passed_on_whole() -> None:
-    query = "&".join(f"p{number}=%20{'v' * 50}" for number in range(2000))
-    assert location("https://x.example/", query) == (f"https://x.example/?{query}&click_id={CLICK}")
-
-
-def test_a_very_long_query_of_reserved_names_vanishes() -> None:
-    assert location("https://x.example/", "%73=1&" * 5000) == (
-        f"https://x.example/?click_id={CLICK}"
-    )
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,6 @@
 """Tags on real stores: one name in an account whatever its case, also under races."""
 
 import asyncio
-from typing import Any
 
 import msgspec
 import pytest
@@ -82,11 +81,3 @@ async def test_a_deleted_tag_is_gone_and_its_name_free(services: Services) -> No
     with pytest.raises(NotFound, match="tag: not found"):
         await services.links.tags.rename(made.id, "Summer")
     await services.links.tags.create(ACCOUNT, "Spring")
-
-
-@pytest.mark.parametrize("collection", ["tags", "domains"])
-async def test_a_page_is_read_by_index_in_its_order(services: Services, collection: str) -> None:
-    rows = services.stores.mongodb[collection].find({"account_id": ACCOUNT}).sort("_id", -1)
-    plan: dict[str, Any] = (await rows.explain())["queryPlanner"]["winningPlan"]
-    assert "'indexName': 'by_account'" in str(plan)
-    assert "'stage': 'SORT'" not in str(plan)

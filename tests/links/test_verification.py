@@ -2,14 +2,12 @@
 
 import asyncio
 import time
-from typing import Any
 
 import msgspec
 import pytest
 
 from config.settings import Settings, SettingsError, read
 from tests.dns.dns_server import DnsServer
-from tests.ports import free_port
 from tests.waiting import PATIENCE_SECONDS
 from tracker.clock import now
 from tracker.ids import new_id
@@ -151,33 +149,6 @@ async def test_a_lost_query_is_sent_again(dns: DnsServer) -> None:
     assert len(dns.asked) == 4
 
 
-async def test_a_port_without_a_server_is_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "TIMEOUT_SECONDS", 0.5)
-    check = await look_up(WANTED, ("127.0.0.1", free_port()))
-    assert check.error == f"no answer for {TXT} and {NAME}"
-
-
-class Nonsense(asyncio.DatagramProtocol):
-    """A server that answers, but not in DNS."""
-
-    def connection_made(self, transport: Any) -> None:
-        self.transport = transport
-
-    def datagram_received(self, data: bytes, address: Any) -> None:
-        self.transport.sendto(data[:2] + b"\xff" * 40, address)
-
-
-async def test_nonsense_is_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "TIMEOUT_SECONDS", 0.3)
-    loop = asyncio.get_running_loop()
-    transport, _ = await loop.create_datagram_endpoint(Nonsense, ("127.0.0.1", 0))
-    try:
-        check = await look_up(WANTED, transport.get_extra_info("sockname"))
-        assert check.error == f"no answer for {TXT} and {NAME}"
-    finally:
-        transport.close()
-
-
 async def test_many_domains_are_verified_at_once(dns: DnsServer) -> None:
     dns.has(TXT, "TXT", f'"{VALUE}"')
     other = msgspec.structs.replace(WANTED, txt=DnsRecord(name="_tracker.b.example", value=VALUE))
@@ -190,7 +161,6 @@ async def test_many_domains_are_verified_at_once(dns: DnsServer) -> None:
     ("text", "address"),
     [
         ("", None),
-        ("127.0.0.1", ("127.0.0.1", 53)),
         ("127.0.0.1:5353", ("127.0.0.1", 5353)),
         ("::1", ("::1", 53)),
         ("[::1]:5353", ("::1", 5353)),
@@ -206,16 +176,9 @@ def test_the_resolver_is_set_by_address_and_port(
     "text",
     [
         "dns.example",
-        "https://dns.example/",
-        "127.0.0.1:",
         "127.0.0.1:0",
-        "127.0.0.1:65536",
-        "127.0.0.1:53:53",
         "127.0.0.1 127.0.0.2",
-        "127.1",
-        "[127.0.0.1]:53",
         "[::1]",
-        "::1:x",
     ],
 )
 def test_an_invalid_resolver_setting_is_rejected_by_name(text: str) -> None:

@@ -6,7 +6,8 @@ from uuid import UUID
 import orjson
 
 from tests.factories import LANDING, create_link, insert_links
-from tests.web.client import Client, Response
+from tests.web.client import Response
+from tests.web.world import World
 from tracker.access.audit import AuditEntry, AuditFilter
 from tracker.accounts.accounts import Account
 from tracker.ids import new_id
@@ -16,12 +17,9 @@ from tracker.service.services import Services
 PATH = "/api/short-links"
 
 
-async def create(client: Client, secret: str, **fields: Any) -> Response:
-    return await post(client, secret, orjson.dumps({"destination_url": LANDING, **fields}))
-
-
-async def post(client: Client, secret: str, body: bytes) -> Response:
-    return await client.post(PATH, body, Authorization=f"Bearer {secret}")
+async def create(world: World, **fields: Any) -> Response:
+    sent = {"accountId": str(world.account.id), "destination_url": LANDING, **fields}
+    return await world.api.post(PATH, **sent)
 
 
 BULK = f"{PATH}/bulk"
@@ -41,12 +39,9 @@ async def audited(services: Services, account: Account) -> list[AuditEntry]:
 NEW = "https://new.example/page"
 
 
-async def send(
-    client: Client, secret: str, method: str, link_id: object, body: Any = None
-) -> Response:
-    headers: dict[str, str | bytes] = {"Authorization": f"Bearer {secret}"}
+async def send(world: World, method: str, link_id: object, body: Any = None) -> Response:
     data = b"" if body is None else orjson.dumps(body)
-    return await client.request(method, f"{PATH}/{link_id}", headers, data)
+    return await world.api.send(method, f"{PATH}/{link_id}", data)
 
 
 async def stored(services: Services, link_id: UUID) -> dict[str, Any]:

@@ -1,7 +1,5 @@
 """Custom domains over HTTP: adding, listing, serving links, deleting and access."""
 
-from typing import Any
-
 import msgspec
 import pytest
 
@@ -19,38 +17,21 @@ def settings(settings: Settings, dns: DnsServer) -> Settings:
     )
 
 
-@pytest.mark.parametrize(
-    ("fields", "error"),
-    [
-        ({"domain_name": "https://go.example"}, "domain_name: must be a hostname"),
-        ({"domain_name": "go.example:80"}, "domain_name: must be a hostname"),
-        ({"domain_name": "*.go.example"}, "domain_name: must be a hostname"),
-        ({"domain_name": "192.0.2.1"}, "domain_name: must be a hostname"),
-        ({"domain_name": "example"}, "domain_name: at least two labels"),
-        ({"domain_name": "tracker.test"}, "domain_name: must not be the host of this service"),
-        ({"domain_name": "TRACKER.test."}, "domain_name: must not be the host of this service"),
-        ({"domain_name": "www.tracker.test"}, "domain_name: reserved by the operator"),
-        ({"domain_name": "x.inner.test"}, "domain_name: reserved by the operator"),
-        ({"domain_name": f"a-{'0' * 24}.tracker.test"}, "domain_name: reserved by the operator"),
-        ({"domain_name": "taken.example"}, "domain_name: already taken"),
-        ({"domain_name": "Taken.Example."}, "domain_name: already taken"),
-        ({"domain_name": None}, "domain_name: must be text"),
-        ({}, "domain_name: required"),
-        ({"domain_name": NAME, "verified": True}, "verified: unknown field"),
-    ],
-)
-async def test_a_broken_rule_is_named_with_its_field(
-    world: World,
-    fields: dict[str, Any],
-    error: str,
-) -> None:
+async def test_a_name_that_nobody_may_claim_is_refused_with_the_rule(world: World) -> None:
     taken = await world.services.links.domains.create(world.other_account.id, "taken.example")
     await world.services.links.domains.verify(taken.id)
-    response = await send(
-        world.client, world.secret, "POST", accountId=str(world.account.id), **fields
-    )
-    assert response.status == 400
-    assert response.error.startswith(error)
+    for name, rule in (
+        ("https://go.example", "must be a hostname"),
+        ("example", "at least two labels"),
+        ("TRACKER.test.", "must not be the host of this service"),
+        ("www.tracker.test", "reserved by the operator"),
+        ("x.inner.test", "reserved by the operator"),
+        (f"a-{'0' * 24}.tracker.test", "reserved by the operator"),
+        ("Taken.Example.", "already taken"),
+    ):
+        response = await send(world.api, "POST", accountId=str(world.account.id), domain_name=name)
+        assert response.status == 400
+        assert response.error.startswith(f"domain_name: {rule}")
     assert await world.services.stores.mongodb["domains"].count_documents({}) == 1
 
 
@@ -68,10 +49,9 @@ async def test_links_of_the_default_domain_do_not_replace_those_of_a_deleted_dom
 
 
 async def test_a_link_on_a_custom_domain_is_opened_by_host_and_by_d(world: World) -> None:
-    domain = await add(world.client, world.secret, world.account)
+    domain = await add(world.api, world.account)
     response = await send(
-        world.client,
-        world.secret,
+        world.api,
         "POST",
         "/api/short-links",
         accountId=str(world.account.id),
@@ -99,40 +79,12 @@ async def test_a_link_on_a_custom_domain_is_opened_by_host_and_by_d(world: World
 
     assert await statuses() == [302] * 4 + [404] * 3
     path = f"{PATH}/{domain['id']}"
-    refused = await send(world.client, world.secret, "DELETE", path)
+    refused = await send(world.api, "DELETE", path)
     assert refused.status == 400
     assert refused.error == "domain_name: short links use it; archive them first"
     assert await statuses() == [302] * 4 + [404] * 3
-    assert (
-        await send(world.client, world.secret, "DELETE", f"/api/short-links/{link['id']}")
-    ).status == 200
-    deleted = await send(world.client, world.secret, "DELETE", path)
+    assert (await send(world.api, "DELETE", f"/api/short-links/{link['id']}")).status == 200
+    deleted = await send(world.api, "DELETE", path)
     assert (deleted.status, deleted.json()) == (200, {"success": True})
     assert await statuses() == [404] * 7
-    assert (await send(world.client, world.secret, "DELETE", path)).status == 404
-
-
-async def test_a_deleted_name_starts_empty_with_another_account(world: World) -> None:
-    first = await world.services.links.domains.create(world.account.id, NAME)
-    old = await create_link(world.services, world.account.id, "spring", domain=first)
-    await world.services.links.links.change(old.id, {"archived": True})
-    assert (await send(world.client, world.secret, "DELETE", f"{PATH}/{first.id}")).status == 200
-    _, other_secret = await world.services.access.api_keys.create(world.other_account.id, "a key")
-    second = await add(world.client, other_secret, world.other_account)
-    assert (await world.client.get("/c/spring", Host=NAME)).status == 404
-    response = await send(
-        world.client,
-        other_secret,
-        "POST",
-        "/api/short-links",
-        accountId=str(world.other_account.id),
-        destination_url="https://new.example/",
-        slug="spring",
-        domain_id=second["id"],
-    )
-    assert response.status == 200
-    location = (await world.client.get("/c/spring", Host=NAME)).headers["Location"]
-    assert location.startswith("https://new.example/?click_id=")
-    assert (
-        await send(world.client, world.secret, "DELETE", f"{PATH}/{second['id']}")
-    ).status == 403
+    assert (await send(world.api, "DELETE", path)).status == 404

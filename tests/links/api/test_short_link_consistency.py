@@ -35,7 +35,7 @@ async def test_a_change_reaches_every_process(
         link = await create_link(world.services, world.account.id, "abc")
         assert await visited(other, "abc") is not None
         assert (await world.client.get("/c/abc")).status == 302
-        assert (await send(world.client, world.secret, method, link.id, body)).status == 200
+        assert (await send(world, method, link.id, body)).status == 200
         opened = await world.client.get("/c/abc")
         assert opened.status == (302 if is_found else 404)
         if is_found:
@@ -55,9 +55,9 @@ async def test_while_redis_is_unavailable_links_are_shown_but_not_changed(world:
     world.services.links = world.services.links._replace(
         link_cache=cut_off.links.link_cache, links=cut_off.links.links
     )
-    assert (await send(world.client, world.secret, "GET", link.id)).status == 200
+    assert (await send(world, "GET", link.id)).status == 200
     for method, body in METHODS[1:]:
-        response = await send(world.client, world.secret, method, link.id, body)
+        response = await send(world, method, link.id, body)
         assert (response.status, response.error) == (503, "storage is unavailable; try again")
         assert "Retry-After" not in response.headers
     assert await stored(world.services, link.id) == before
@@ -69,8 +69,8 @@ async def test_a_change_and_a_deletion_at_once_both_take_effect(world: World) ->
     link = await create_link(world.services, world.account.id, "abc")
     bodies = [{"internal_name": f"name {number}"} for number in range(5)]
     await asyncio.gather(
-        *(send(world.client, world.secret, "PATCH", link.id, body) for body in bodies),
-        send(world.client, world.secret, "DELETE", link.id),
+        *(send(world, "PATCH", link.id, body) for body in bodies),
+        send(world, "DELETE", link.id),
     )
     assert (await stored(world.services, link.id))["archived"]
     assert (await world.client.get("/c/abc")).status == 404

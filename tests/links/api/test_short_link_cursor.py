@@ -14,7 +14,7 @@ from tracker.stores.mongodb.order import Position
 
 
 async def page(world: World, **query: Any) -> Any:
-    response = await listed(world.client, world.secret, {"accountId": world.account.id, **query})
+    response = await listed(world, query)
     assert response.status == 200, response.body
     return response.json()
 
@@ -39,7 +39,6 @@ async def test_cursors_lead_through_the_list(world: World, sort: str) -> None:
 async def test_a_cursor_is_of_its_account_and_sort(world: World) -> None:
     await make_many(world.services, world.account, 2)
     cursor = (await page(world, pageSize=1))["next_cursor"]
-    of = {"accountId": world.account.id}
     rule = "cursor: must be the next_cursor of a page of the same account and sort"
     for query, error in (
         ({"cursor": cursor, "sort": "oldest"}, rule),
@@ -54,7 +53,7 @@ async def test_a_cursor_is_of_its_account_and_sort(world: World) -> None:
             "cursor: not with text/csv, which has all rows",
         ),
     ):
-        response = await listed(world.client, world.secret, of | query)
+        response = await listed(world, query)
         assert (response.status, response.error) == (400, error)
 
 

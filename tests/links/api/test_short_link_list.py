@@ -2,15 +2,12 @@
 
 from uuid import UUID
 
-import pytest
-
-from tests.factories import LANDING, create_link, insert_links
+from tests.factories import LANDING, create_link
 from tests.links.api.short_links import create, make_many
 from tests.web.each import each_case
 from tests.web.link_list import listed, slugs
 from tests.web.world import World
 from tracker.clock import iso
-from tracker.stores.mongodb.documents import as_document
 
 
 async def test_a_row_has_every_field_of_a_short_link_and_its_tags_by_name(world: World) -> None:
@@ -22,7 +19,7 @@ async def test_a_row_has_every_field_of_a_short_link_and_its_tags_by_name(world:
         tags=[tag.id for tag in tags],
         internal_name="Spring offer",
     )
-    response = await listed(world.client, world.secret, {"accountId": world.account.id})
+    response = await listed(world)
     assert response.json() == {
         "rows": [
             {
@@ -51,62 +48,27 @@ async def test_a_row_has_every_field_of_a_short_link_and_its_tags_by_name(world:
 
 async def test_a_made_link_is_listed_as_it_was_answered(world: World) -> None:
     domain = await world.services.links.domains.create(world.account.id, "go.example")
-    made = await create(
-        world.client, world.secret, accountId=str(world.account.id), domain_id=str(domain.id)
-    )
-    rows = (await listed(world.client, world.secret, {"accountId": world.account.id})).json()[
-        "rows"
-    ]
+    made = await create(world, domain_id=str(domain.id))
+    rows = (await listed(world)).json()["rows"]
     assert rows == [made.json()]
     assert (rows[0]["domain_id"], rows[0]["domain_name"]) == (str(domain.id), "go.example")
 
 
-@pytest.mark.parametrize(
-    ("number", "query", "rows", "pagination"),
-    [
-        (0, "", slice(0), (1, 25, 0, 0)),
-        (1, "", slice(1), (1, 25, 1, 1)),
-        (25, "", slice(25), (1, 25, 25, 1)),
-        (26, "", slice(25), (1, 25, 26, 2)),
-        (26, "page=2", slice(25, 26), (2, 25, 26, 2)),
-        (26, "page=3", slice(0), (3, 25, 26, 2)),
-        (26, "page=1000000000&pageSize=100", slice(0), (10**9, 100, 26, 1)),
-        (6, "pageSize=1&page=6", slice(5, 6), (6, 1, 6, 6)),
-        (6, "pageSize=3&page=2", slice(3, 6), (2, 3, 6, 2)),
-        (7, "pageSize=3&page=3", slice(6, 7), (3, 3, 7, 3)),
-        (101, "pageSize=100", slice(100), (1, 100, 101, 2)),
-    ],
-)
-async def test_pages_are_newest_first_and_the_totals_are_of_all_pages(
-    world: World,
-    number: int,
-    query: str,
-    rows: slice,
-    pagination: tuple[int, ...],
-) -> None:
+async def test_pages_are_newest_first_and_the_totals_are_of_all_pages(world: World) -> None:
     await create_link(world.services, world.other_account.id, "not-ours")
-    expected = await make_many(world.services, world.account, number) if number else []
-    response = await listed(world.client, world.secret, f"accountId={world.account.id}&{query}")
-    assert [row["slug"] for row in response.json()["rows"]] == expected[rows]
-    names = ("page", "pageSize", "totalRows", "totalPages")
-    assert response.json()["pagination"] == dict(zip(names, pagination, strict=True))
-
-
-async def test_links_of_one_moment_are_in_the_order_of_their_ids_and_on_one_page_each(
-    world: World,
-) -> None:
-    first = await create_link(world.services, world.account.id, "first")
-    moment = first.id.int >> 64
-    same = [UUID(int=moment << 64 | 0x8000 << 48 | number) for number in range(1, 10)]
-    rows = [{**as_document(first), "_id": one, "slug": str(one)} for one in same]
-    await insert_links(world.services, rows)
-    seen: list[str] = []
-    for page in range(1, 6):
-        seen += await slugs(
-            world.client, world.secret, world.account, {"page": page, "pageSize": 2}
-        )
-    ids = sorted([first.id, *same], reverse=True)
-    assert seen == ["first" if one == first.id else str(one) for one in ids]
+    expected = await make_many(world.services, world.account, 26)
+    for query, rows, (page, size, pages) in (
+        ("", slice(25), (1, 25, 2)),
+        ("page=2", slice(25, 26), (2, 25, 2)),
+        ("page=3", slice(0), (3, 25, 2)),
+        ("page=1000000000&pageSize=100", slice(0), (10**9, 100, 1)),
+        ("pageSize=26", slice(26), (1, 26, 1)),
+        ("pageSize=1&page=26", slice(25, 26), (26, 1, 26)),
+    ):
+        response = await listed(world, query)
+        assert [row["slug"] for row in response.json()["rows"]] == expected[rows]
+        pagination = {"page": page, "pageSize": size, "totalRows": 26, "totalPages": pages}
+        assert response.json()["pagination"] == pagination
 
 
 async def test_links_are_sorted_by_age_name_or_slug_with_their_ids_as_tie_break(
@@ -122,21 +84,17 @@ async def test_links_are_sorted_by_age_name_or_slug_with_their_ids_as_tie_break(
     ):
         for page, rows in ((1, expected[:3]), (2, expected[3:])):
             query = {"sort": sort, "page": page, "pageSize": 3}
-            assert await slugs(world.client, world.secret, world.account, query) == rows
+            assert await slugs(world, query) == rows
 
 
 async def test_archived_links_are_a_list_of_their_own(world: World) -> None:
     for slug in ("kept", "gone"):
         link = await create_link(world.services, world.account.id, slug)
     await world.services.links.links.change(link.id, {"archived": True})
-    assert await slugs(world.client, world.secret, world.account) == ["kept"]
-    assert await slugs(world.client, world.secret, world.account, "archived=false") == ["kept"]
-    assert await slugs(world.client, world.secret, world.account, "archived=true&search=gone") == [
-        "gone"
-    ]
-    answer = (
-        await listed(world.client, world.secret, f"accountId={world.account.id}&archived=1")
-    ).json()
+    assert await slugs(world) == ["kept"]
+    assert await slugs(world, "archived=false") == ["kept"]
+    assert await slugs(world, "archived=true&search=gone") == ["gone"]
+    answer = (await listed(world, "archived=1")).json()
     assert (answer["pagination"]["totalRows"], answer["rows"][0]["archived"]) == (1, True)
 
 
@@ -144,45 +102,24 @@ async def test_archived_links_are_a_list_of_their_own(world: World) -> None:
     "name, value, rule",
     [
         ("page", "0", "must be a whole number >= 1"),
-        ("page", "-1", "must be a whole number >= 1"),
         ("page", "1000000001", "must be a whole number <= 1000000000"),
-        ("page", "9" * 19, "must be a whole number <= 1000000000"),
-        ("page", "9" * 5000, "must be a whole number, got text"),
         ("page", "abc", "must be a whole number, got text"),
-        ("page", "1.0", "must be a whole number, got text"),
-        ("page", "1e1", "must be a whole number, got text"),
-        ("page", " 1", "must be a whole number, got text"),
-        ("page", "+1", "must be a whole number, got text"),
-        ("page", "\uff11", "must be a whole number, got text"),
-        ("page", "null", "must be a whole number, got text"),
-        ("page", "", "must be a whole number, got text"),
-        ("pageSize", "0", "must be a whole number >= 1"),
         ("pageSize", "101", "must be a whole number <= 100"),
-        ("pageSize", "all", "must be a whole number, got text"),
         ("tagOperator", "XOR", "must be AND or OR"),
-        ("tagOperator", "or", "must be AND or OR"),
-        ("tagOperator", "str", "must be AND or OR"),
-        ("tagOperator", "", "must be AND or OR"),
         ("sort", "id", "must be name or newest or oldest or slug"),
         ("archived", "both", "must be true or false, got text"),
-        ("active", "yes", "must be true or false, got text"),
         ("active", "", "must be true or false, got text"),
         ("selectedTags", "x", "must be a UUID such as 0190b5a2-7c1e-7d3f-8a4b-5c6d7e8f9a0b"),
         ("selectedTags", "[1]", "must be a UUID such as 0190b5a2-7c1e-7d3f-8a4b-5c6d7e8f9a0b"),
-        ("selectedTags", "[[]]", "must be a UUID such as 0190b5a2-7c1e-7d3f-8a4b-5c6d7e8f9a0b"),
         ("selectedTags", "[", "must be valid JSON (Expecting value, line 1 column 2)"),
         ("selectedTags", ",".join([str(UUID(int=404))] * 101), "at most 100"),
         ("search", "a" * 2049, "must be text of at most 2048 characters"),
-        ("accountId", "x", "must be a UUID such as 0190b5a2-7c1e-7d3f-8a4b-5c6d7e8f9a0b"),
-        ("accountId", "", "must be a UUID such as 0190b5a2-7c1e-7d3f-8a4b-5c6d7e8f9a0b"),
     ],
 )
 async def test_a_bad_parameter_is_named_with_its_rule(
     world: World, name: str, value: str, rule: str
 ) -> None:
-    response = await listed(
-        world.client, world.secret, {"accountId": world.account.id} | {name: value}
-    )
+    response = await listed(world, {name: value})
     assert response.status == 400
     assert response.error == f"{name}: {rule}"
 
@@ -192,54 +129,39 @@ async def test_a_bad_parameter_is_named_with_its_rule(
     [
         ("page=1&page=2", "page: given more than once"),
         ("search=%ff", "parameters: must be UTF-8"),
-        ("search=\xff", "parameters: must be UTF-8"),
         ("search=%ed%a0%80", "parameters: must be UTF-8"),
         ("search=a%00b", "parameters: no null characters"),
         ("&".join(f"x{number}=1" for number in range(201)), "parameters: at most 200"),
     ],
 )
 async def test_a_query_that_cannot_be_read_is_refused(world: World, query: str, error: str) -> None:
-    response = await listed(world.client, world.secret, f"accountId={world.account.id}&{query}")
+    response = await listed(world, query)
     assert (response.status, response.error) == (400, error)
 
 
 async def test_repeated_equal_parameters_and_empty_filters_are_harmless(world: World) -> None:
     await create_link(world.services, world.account.id, "abc")
     query = "page=1&page=1&search=&selectedTags=&selectedTags=[]"
-    assert await slugs(world.client, world.secret, world.account, query) == ["abc"]
+    assert await slugs(world, query) == ["abc"]
 
 
 @each_case(
     "name, meant",
     [
         ("selected_tags", "selectedTags"),
-        ("selectedtags", "selectedTags"),
         ("selectedTags[a]", "selectedTags"),
         ("selectedTags[0][id]", "selectedTags"),
-        ("selectedTags[-1]", "selectedTags"),
         ("tag_operator", "tagOperator"),
-        ("page_size", "pageSize"),
         ("Active", "active"),
-        ("page[]", "page"),
         ("serch", "search"),
-        ("account", "accountId"),
     ],
 )
 async def test_a_name_that_is_nearly_a_known_one_is_refused_not_ignored(
     world: World, name: str, meant: str
 ) -> None:
-    response = await listed(world.client, world.secret, {"accountId": world.account.id, name: "x"})
+    response = await listed(world, {name: "x"})
     assert response.status == 400
     assert response.error == f"{name}: unknown parameter; did you mean {meant}?"
-
-
-@each_case("name", ["limit", "x" * 100, "", "$where", "gclid"])
-async def test_any_other_name_is_refused_with_those_that_are_known(world: World, name: str) -> None:
-    response = await listed(world.client, world.secret, {"accountId": world.account.id, name: "x"})
-    shown = name[:60] or '""'
-    known = "accountId, page, pageSize, selectedTags, tagOperator, search, slug, active, archived, "
-    assert response.status == 400
-    assert response.error.startswith(f"{shown}: unknown parameter; known are {known}")
 
 
 async def test_a_slug_finds_its_link_alone(world: World) -> None:
@@ -257,17 +179,13 @@ async def test_a_slug_finds_its_link_alone(world: World) -> None:
     )
     for sort in ("newest", "name"):
         query = f"slug=spring&sort={sort}&tagOperator=OR"
-        assert await slugs(world.client, world.secret, world.account, query) == ["spring", "spring"]
-    assert await slugs(world.client, world.secret, world.account, "slug=SPRING&sort=slug") == [
-        "SPRING"
-    ]
-    assert await slugs(world.client, world.secret, world.account, "slug=sprung") == []
+        assert await slugs(world, query) == ["spring", "spring"]
+    assert await slugs(world, "slug=SPRING&sort=slug") == ["SPRING"]
+    assert await slugs(world, "slug=sprung") == []
     await world.services.links.links.change(there.id, {"archived": True})
-    assert await slugs(world.client, world.secret, world.account, "slug=spring") == ["spring"]
-    assert await slugs(world.client, world.secret, world.account, "slug=spring&archived=true") == [
-        "spring"
-    ]
-    response = await listed(world.client, world.secret, f"accountId={world.account.id}&slug=a.*")
+    assert await slugs(world, "slug=spring") == ["spring"]
+    assert await slugs(world, "slug=spring&archived=true") == ["spring"]
+    response = await listed(world, "slug=a.*")
     assert (response.status, response.error.partition(":")[0]) == (400, "slug")
 
 
@@ -277,7 +195,5 @@ async def test_a_tag_that_was_deleted_is_not_shown(world: World) -> None:
     ]
     await create_link(world.services, world.account.id, "abc", tags=[tag.id for tag in tags])
     await world.services.stores.mongodb["tags"].delete_one({"_id": tags[1].id})
-    [row] = (await listed(world.client, world.secret, {"accountId": world.account.id})).json()[
-        "rows"
-    ]
+    [row] = (await listed(world)).json()["rows"]
     assert row["tags"] == [{"id": str(tags[0].id), "name": "kept"}]

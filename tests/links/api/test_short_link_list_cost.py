@@ -38,7 +38,7 @@ async def asked(world: World, query: Mapping[str, Any]) -> int:
     services = world.services
     await services.stores.redis.config_resetstat()
     async with profiled(services.stores.mongodb.database) as rows:
-        response = await listed(world.client, world.secret, query)
+        response = await listed(world, query)
         assert response.status == 200, response.body
     of_redis = await services.stores.redis.info("commandstats")
     return len(rows) + int(of_redis["cmdstat_evalsha"]["calls"])
@@ -78,5 +78,5 @@ async def test_a_page_takes_two_or_three_commands(
         for filters, commands in FILTERS:
             query = query_of(world, filters, tag_ids)
             # The first one reads the key and the names of tags too.
-            await listed(world.client, world.secret, query)
+            await listed(world, query)
             assert await asked(world, query) <= (commands if complete else 3), filters

@@ -14,7 +14,6 @@ from tests.web.world import World
 from tracker.access.audit import FieldChange
 from tracker.accounts.accounts import Account
 from tracker.errors import BadRequest
-from tracker.ids import new_id
 from tracker.links.domain import Domain
 from tracker.links.domains import Domains
 from tracker.links.link import Link, cached_link
@@ -125,10 +124,3 @@ async def test_a_domain_that_is_deleted_during_the_transaction_is_found_gone(
     with pytest.raises(BadRequest, match="gone"):
         await restore(services, link, domain)
     assert (await stored(services, link.id))["archived"]
-
-
-async def test_only_the_accounts_own_links_are_restored(world: World) -> None:
-    foreign = await archived(world.services, world.other_account)
-    for link_id, status in ((foreign.id, 403), (new_id(), 404), ("x", 400)):
-        assert (await world.api.send("POST", f"{PATH}/{link_id}/restore")).status == status
-    assert (await stored(world.services, foreign.id))["archived"]

@@ -74,42 +74,20 @@ async def test_a_tag_shows_how_many_links_have_it_without_archived_ones(world: W
 
 BROKEN: list[tuple[dict[str, Any], str]] = [
     ({"name": ""}, "name: 1 to 190 characters"),
-    ({"name": " \t "}, "name: 1 to 190 characters"),
     ({"name": "a" * 191}, "name: 1 to 190 characters"),
-    ({"name": "a\x01b"}, "name: 1 to 190 characters"),
-    ({"name": None}, "name: must be text"),
     ({"name": 7}, "name: must be text"),
-    ({"nmae": "a"}, "nmae: unknown field"),
-    ({"name": "a", "accountId": "x"}, "accountId: must be a UUID"),
     ({"page": 0}, "page: "),
-    ({"page": "1"}, "page: "),
     ({"pageSize": 101}, "pageSize: "),
     ({"name": "spring"}, "name: another tag of the account has it"),
 ]
 
 
-@pytest.mark.parametrize(("fields", "error"), BROKEN, ids=lambda value: str(value)[:30])
-async def test_a_broken_rule_is_named_with_its_field(
-    world: World,
-    fields: dict[str, Any],
-    error: str,
-) -> None:
+async def test_a_broken_rule_is_named_with_its_field(world: World) -> None:
     await world.services.links.tags.create(world.account.id, "Spring")
-    response = await world.api.post(PATH, **{"accountId": str(world.account.id), **fields})
-    assert response.status == 400
-    assert response.error.startswith(error)
+    for fields, error in BROKEN:
+        response = await world.api.post(PATH, **{"accountId": str(world.account.id), **fields})
+        assert (response.status, response.error[: len(error)]) == (400, error)
     assert await world.services.stores.mongodb["tags"].count_documents({}) == 1
-
-
-async def test_a_name_of_190_characters_is_accepted(world: World) -> None:
-    name = "\u00df\U0001f469" * 95
-    response = await world.api.post(PATH, accountId=str(world.account.id), name=f" {name} ")
-    assert response.json()["name"] == name
-
-
-async def test_the_account_is_required(world: World) -> None:
-    response = await world.api.post(PATH, name="a")
-    assert (response.status, response.error) == (400, "accountId: required")
 
 
 @pytest.mark.parametrize(

@@ -188,9 +188,7 @@ async def test_links_are_found_by_exactly_their_values(
 ) -> None:
     for slug, url in LISTED.items():
         await create_link(world.services, world.account.id, slug, url)
-    assert set(
-        await slugs(world.client, world.secret, world.account, [*query, ("sort", sort)])
-    ) == set(found.split())
+    assert set(await slugs(world, [*query, ("sort", sort)])) == set(found.split())
 
 
 async def test_a_changed_link_is_found_by_its_new_values(world: World) -> None:
@@ -203,9 +201,9 @@ async def test_a_changed_link_is_found_by_its_new_values(world: World) -> None:
         "utm_source=none": ["abc"],
         "utm_term=a": ["abc"],
     }.items():
-        assert await slugs(world.client, world.secret, world.account, query) == found
+        assert await slugs(world, query) == found
     await world.services.links.links.change(link.id, {"internal_name": "Another"})
-    assert await slugs(world.client, world.secret, world.account, "utm_term=a") == ["abc"]
+    assert await slugs(world, "utm_term=a") == ["abc"]
 
 
 async def test_a_file_of_links_has_their_values_in_columns(world: World) -> None:
