@@ -1,7 +1,7 @@
-"""The words by which links are found: those stored with a link, and those of a search. Pure.
+"""The index terms of links, and the prefixes of a search. Pure.
 
-A word is a run of letters and digits, without regard to case. A link is found by the beginnings of
-words in its slug, destination and name. UTM values have words of their own, which no search finds.
+A word is a run of letters and digits, case-folded. A search finds links by prefixes of words in
+slug, destination and name. A UTM value is a term of its own, which no search finds.
 """
 
 import re
@@ -17,14 +17,13 @@ from tracker.links.destination import utm_of
 from tracker.links.utm import NO_VALUE, UTM
 
 MAX_WORDS: Final = 40
-"""The words of a link that are stored, of its slug first, beside those of UTM values. A slug has 32
-at most."""
+"""Stored words of a link, beside its UTM terms. The slug's come first: it has 32 at most."""
 
 MAX_WORD_CHARACTERS: Final = 24
 """The characters of a word that are stored, and that are compared."""
 
 UTM_SIGN: Final = "="
-"""Begins the words of UTM values, and no word of a text."""
+"""The first character of UTM terms, which no word has."""
 
 _UTM_NUMBERS: Final[Mapping[str, str]] = {name: str(number) for number, name in enumerate(UTM)}
 
@@ -45,22 +44,20 @@ def words_of(slug: str, destination_url: str, internal_name: str) -> list[str]:
 
 
 def beginnings_of(search: str) -> list[Regex[str]]:
-    """Return the patterns of the words of which a link that a search finds has all; longest first.
-
-    A longer word is rarer, as long as nothing else tells.
-    """
+    """Return the prefix patterns of a search, which a link matches all. The longest, mostly the
+    rarest, comes first."""
     words = list(dict.fromkeys(islice(_words(search), _MAX_SEARCHED_WORDS)))
     return [Regex(f"^{one}") for one in sorted(words, key=len, reverse=True)]
 
 
 def begun_url(search: str) -> Regex[str] | None:
-    """Return the pattern of the destinations that begin with a searched URL; None if it is none."""
+    """Return the prefix pattern of destinations; None if the search is no URL."""
     url = search.strip()
     return Regex(f"^{re.escape(url)}", re.IGNORECASE) if _URL.match(url) else None
 
 
 def words_of_utm(name: str, values: Sequence[str]) -> list[str]:
-    """Return the words of which each link with one of the values has one; NO_VALUE: without one."""
+    """Return the terms of UTM values, any of which a link matches. NO_VALUE: a missing value."""
     words = [_utm_word(name, value) for value in values]
     if NO_VALUE not in values:
         return words
@@ -80,7 +77,7 @@ def _utm_word(name: str, value: str) -> str:
 
 
 def _word_of_missing(names: Sequence[str]) -> str:
-    """Return the word of links without these values: one for all of them, because each is a key."""
+    """Return the term of all missing values of a link together: each term is a key of the index."""
     return UTM_SIGN * 2 + "".join(sorted(_UTM_NUMBERS[name] for name in names))
 
 
