@@ -10,8 +10,8 @@ from scripts.command import Command, OutputRow, add_account, display_name
 from tracker.access.audit import AuditObject, FieldChange, differences
 from tracker.access.principal import Author
 from tracker.accounts.accounts import Account
-from tracker.accounts.time_zones import ZoneChange, checked_zone
-from tracker.clock import iso
+from tracker.accounts.time_zones import checked_zone
+from tracker.clock import iso, now
 from tracker.conversions.rules import checked_max_per_click, checked_max_value
 from tracker.errors import BadRequest, NotFound
 from tracker.service.services import Services
@@ -105,16 +105,11 @@ async def _account(services: Services, parsed: argparse.Namespace) -> Account:
 async def _show(services: Services, parsed: argparse.Namespace) -> list[OutputRow]:
     account = await _account(services, parsed)
     rules = await services.conversions.account_rules.find(parsed.account)
-    zone = await services.accounts.time_zones.find(parsed.account)
-    zones = {"time_zone": zone.zone}
-    if zone.change is not None:
-        zones["time_zone_change"] = _progress(zone.change)
+    calendar, at = await services.accounts.time_zones.find(parsed.account), now()
+    zones = {"time_zone": calendar.zone_at(at)}
+    if change := calendar.change_after(at):
+        zones["time_zone_change"] = f"{change.zone} from {change.first}"
     return [_row(account) | zones | msgspec.structs.asdict(rules)]
-
-
-def _progress(change: ZoneChange) -> str:
-    days = "not known yet" if change.days is None else change.days
-    return f"{change.zone}; days counted again: {change.days_done}; days in all: {days}"
 
 
 def _row(account: Account) -> OutputRow:
@@ -135,7 +130,7 @@ def main() -> None:
     about = "set the time zone, and rules against forged conversions"
     change = command.action("set", about, _set)
     add_account(change)
-    about = "zone of days and hours in reports; it changes once a drain has counted all days again"
+    about = "zone of days and hours in reports, from the next day on"
     change.add_argument("--time-zone", type=_time_zone, metavar="NAME", help=about)
     for name, (kind, about) in _RULES.items():
         option = "--" + name.replace("_", "-")

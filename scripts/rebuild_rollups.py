@@ -2,7 +2,6 @@
 
 import argparse
 from collections import Counter
-from typing import Final
 from uuid import UUID
 
 from scripts.command import Command, OutputRow, add_days, require_account, uuid
@@ -14,8 +13,6 @@ from tracker.reports.repair.recount import Recount, first_whole_day
 from tracker.service.services import Services
 from tracker.stores.mongodb import indexes
 from tracker.stores.mongodb.retention import first_complete_day
-
-_LAST_DAY: Final = "9999-12-31"
 
 
 async def _rebuild(services: Services, parsed: argparse.Namespace) -> list[OutputRow]:
@@ -34,7 +31,7 @@ async def _rebuild(services: Services, parsed: argparse.Namespace) -> list[Outpu
                 check = JointCheck(services.stores.mongodb.database, account, calendar)
                 corrected[account] += await check.remove_wrong(one, snapshot)
             progress.advance()
-    days = Counter(account for account, _ in {(account, one) for account, one, _ in work})
+    days = Counter(account for account, _, _ in work)
     return [
         {
             "account_id": str(account),
@@ -48,19 +45,12 @@ async def _rebuild(services: Services, parsed: argparse.Namespace) -> list[Outpu
 async def _days(
     services: Services, recount: Recount, account: UUID, parsed: argparse.Namespace
 ) -> list[tuple[UUID, str, Calendar]]:
-    """Return the days of an account in its calendar, and the days counted in its next one."""
-    oldest, zone = (
-        await first_complete_day(services.stores.mongodb.database),
-        await services.accounts.time_zones.find(account),
-    )
-    work = []
-    for calendar in zone.calendars:
-        is_new = calendar is not zone.calendar
-        last = zone.change.done_through if is_new and zone.change else _LAST_DAY
-        first = max(parsed.first, first_whole_day(calendar, oldest))
-        days = await recount.days(account, first, min(parsed.last, last), calendar)
-        work += [(account, one, calendar) for one in days]
-    return work
+    """Return the days of an account, in its calendar."""
+    oldest = await first_complete_day(services.stores.mongodb.database)
+    calendar = await services.accounts.time_zones.find(account)
+    first = max(parsed.first, first_whole_day(calendar, oldest))
+    days = await recount.days(account, first, parsed.last, calendar)
+    return [(account, one, calendar) for one in days]
 
 
 async def _check(services: Services, parsed: argparse.Namespace) -> None:

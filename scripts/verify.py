@@ -12,7 +12,7 @@ from redis.exceptions import RedisError
 
 from scripts.command import Command, OutputRow, add_days, require_account, uuid
 from scripts.progress import Progress
-from tracker.accounts.time_zones import AccountZone, zone_of
+from tracker.calendar import Calendar
 from tracker.clock import now
 from tracker.ingest.record import ENTRY_DECODER
 from tracker.journal.backlog import Backlog
@@ -102,52 +102,29 @@ async def _print_uncompared(services: Services, parsed: argparse.Namespace) -> N
 async def _verify_account(
     services: Services, recount: Recount, account: UUID, parsed: argparse.Namespace
 ) -> OutputRow:
-    while True:
-        zone = await services.accounts.time_zones.find(account)
-        days = await _days(services, recount, account, zone, parsed)
-        sums: Counter[str] = Counter()
-        with Progress(f"account {account}, days", len(days)) as progress:
-            for one in days:
-                found = await _verify_day(services, account, one, zone)
-                if found is None:
-                    break
-                sums.update(found)
-                progress.advance()
-            else:
-                return {"account_id": account, "days": len(days), **_columns(sums)}
-
-
-async def _days(
-    services: Services,
-    recount: Recount,
-    account: UUID,
-    zone: AccountZone,
-    parsed: argparse.Namespace,
-) -> list[str]:
-    oldest = first_whole_day(
-        zone.calendar, await first_complete_day(services.stores.mongodb.database)
-    )
-    return await recount.days(account, max(parsed.first, oldest), parsed.last, zone.calendar)
+    calendar = await services.accounts.time_zones.find(account)
+    oldest = first_whole_day(calendar, await first_complete_day(services.stores.mongodb.database))
+    days = await recount.days(account, max(parsed.first, oldest), parsed.last, calendar)
+    sums: Counter[str] = Counter()
+    with Progress(f"account {account}, days", len(days)) as progress:
+        for one in days:
+            sums.update(await _verify_day(services, account, one, calendar))
+            progress.advance()
+    return {"account_id": account, "days": len(days), **_columns(sums)}
 
 
 async def _verify_day(
-    services: Services, account: UUID, one: str, zone: AccountZone
-) -> Counter[str] | None:
-    """Return the figures of a day; None if the account has changed its zone meanwhile.
-
-    During a change, the rollups of the new zone are compared too, if the day is done.
-    """
+    services: Services, account: UUID, one: str, calendar: Calendar
+) -> Counter[str]:
+    """Return the figures of a day."""
     async with services.stores.mongodb.reads.at_one_snapshot() as snapshot:
-        found, days = await zone_of(snapshot, account), DayCounts(snapshot)
-        if (found.zone, found.earlier) != (zone.zone, zone.earlier):
-            return None
-        counted = await days.recounted(account, one, zone.calendar)
+        counted = await DayCounts(snapshot).recounted(account, one, calendar)
         reported_day = await services.reports.reports.run(
-            _query(account, one), Moment(snapshot, zone.calendar, now())
+            _query(account, one), Moment(snapshot, calendar, now())
         )
         figures = _figures(counted, reported_day.totals)
         _explain(counted)
-        wrong = await JointCheck(services.stores.mongodb.database, account, zone.calendar).wrong(
+        wrong = await JointCheck(services.stores.mongodb.database, account, calendar).wrong(
             one, snapshot
         )
         figures["differences"] += len(wrong)
@@ -157,11 +134,6 @@ async def _verify_day(
                 "the documents",
                 file=sys.stderr,
             )
-        new, change = found.next_calendar, found.change
-        if new is not None and change is not None and one <= change.done_through:
-            in_new = await days.recounted(account, one, new)
-            figures["differences"] += sum(map(len, in_new.differences().values()))
-            _explain(in_new)
     return figures
 
 

@@ -3,6 +3,7 @@
 from datetime import date, timedelta
 from typing import Any, Final
 
+import pytest
 from bson import Decimal128
 
 from tests.conversions import scene
@@ -10,7 +11,6 @@ from tests.conversions.rules import cached_rules
 from tests.factories import AT_MS, make_click, make_conversion
 from tracker.access.principal import OPERATOR
 from tracker.access.roles import Role
-from tracker.accounts.time_zones import AccountZone
 from tracker.clicks.sources import FIELDS
 from tracker.clock import moment, now
 from tracker.conversions.event_config import PayoutType
@@ -181,11 +181,30 @@ async def test_a_rollup_is_reported_without_the_fields_it_lacks(services: Servic
     assert (totals.clicks, totals.unique_clicks) == (3, 0)
 
 
-async def test_an_account_without_a_time_zone_counts_in_utc(services: Services) -> None:
-    row = {"_id": ACCOUNT, "name": "A", "created_at": AT, **UNKNOWN}
+@pytest.mark.parametrize(
+    ("stored", "days", "counts"),
+    [
+        ({}, "UTC", "UTC"),
+        ({"time_zone_change": {"zone": "Asia/Tokyo", "is_counting": True}}, "UTC", "UTC"),
+        (
+            {
+                "time_zone": "Asia/Tokyo",
+                "time_zones_before": [{"zone": "UTC", "until": "2026-01-01"}],
+                "time_zones_obsolete": ["UTC"],
+            },
+            "Asia/Tokyo",
+            "Asia/Tokyo",
+        ),
+    ],
+)
+async def test_an_account_counts_on_in_the_zone_that_it_had(
+    services: Services, stored: dict[str, Any], days: str, counts: str
+) -> None:
+    row = {"_id": ACCOUNT, "name": "A", "created_at": AT, **stored, **UNKNOWN}
     await services.stores.mongodb["accounts"].insert_one(row)
-    assert await services.accounts.time_zones.find(ACCOUNT) == AccountZone()
-    await services.accounts.time_zones.request(ACCOUNT, "Europe/Berlin")
+    _, changed = await services.accounts.time_zones.request(ACCOUNT, "Europe/Berlin")
+    for calendar in (await services.accounts.time_zones.find(ACCOUNT), changed):
+        assert (calendar.zone_at(now()), calendar.zone) == (days, counts)
     found = await services.stores.mongodb["accounts"].find_one({"_id": ACCOUNT})
     assert found is not None
     assert found["added_later"] == UNKNOWN["added_later"]

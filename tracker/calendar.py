@@ -6,7 +6,7 @@ then, so the two 02:00 of a day with 25 hours differ. In UTC the number is the c
 
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from functools import lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 from zoneinfo import ZoneInfo, available_timezones, reset_tzpath
 
 DEFAULT_ZONE: Final = "UTC"
@@ -28,8 +28,23 @@ _DAY: Final = timedelta(days=1)
 _END: Final = datetime.max.replace(tzinfo=UTC)
 
 
+class ZoneChange(NamedTuple):
+    """The first day of a calendar in another `zone`, its beginning, and its number of hours."""
+
+    first: date
+    start: datetime
+    hours: int
+    before: str
+    zone: str
+
+
 class Calendar:
-    """The days and hours of one time zone; make it with `calendar_of`."""
+    """The days and hours of one time zone; make it with `calendar_of`.
+
+    `zone` names what is counted in the calendar. The zone of a moment is `zone_at`.
+    """
+
+    changes: tuple[ZoneChange, ...] = ()
 
     def __init__(self, zone: str) -> None:
         self.zone = zone
@@ -37,6 +52,13 @@ class Calendar:
         self._start_of = lru_cache(CACHED_STARTS)(self._first_moment)
         # Most clicks are of the same day as the last one.
         self._start = self._end = datetime.min.replace(tzinfo=UTC)
+
+    def zone_at(self, at: datetime) -> str:
+        return self.zone
+
+    def change_after(self, at: datetime) -> ZoneChange | None:
+        """Return the last change, if it begins after a moment."""
+        return self.changes[-1] if self.changes and self.changes[-1].start > at else None
 
     def start_of(self, day: date) -> datetime:
         return self._start_of(day)
@@ -105,18 +127,26 @@ class Calendar:
 
 
 class ChangedCalendar(Calendar):
-    """A calendar that changes its zone on a day.
+    """A calendar that changes to another time zone with a day.
 
-    Days before `first` stay as they were, because their clicks may be deleted and cannot be counted
-    again. `first` begins as before and lasts up to 50 hours, so that no moment has two days or
-    none.
+    Earlier days stay as they were. `first` begins as before and ends as in the new zone. So it has
+    up to 50 hours or none, and no moment has two days. `counts` is the zone that names what is
+    counted; by default that of `before`.
     """
 
-    def __init__(self, zone: str, first: date, before: Calendar) -> None:
+    def __init__(self, zone: str, first: date, before: Calendar, counts: str | None = None) -> None:
         super().__init__(zone)
+        self.zone = counts or before.zone
+        self._later = zone
         self._first = first
         self._before = before
         self._from = before.start_of(first)
+        zone_before = before.changes[-1].zone if before.changes else before.zone
+        change = ZoneChange(first, self._from, self.hours_in(first), zone_before, zone)
+        self.changes = (*before.changes, change)
+
+    def zone_at(self, at: datetime) -> str:
+        return self._later if at >= self._from else self._before.zone_at(at)
 
     def local(self, at: datetime) -> datetime:
         return self._before.local(at) if at < self._from else super().local(at)

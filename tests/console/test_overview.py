@@ -67,7 +67,7 @@ async def test_the_figures_on_the_page_are_those_of_the_api_over_a_change_of_clo
         )
         for n in range(700)
     ]
-    await store(services, Random(0), clicks, [], {account.id.bytes: [calendar_of(zone)]})
+    await store(services, Random(0), clicks, [], {account.id.bytes: calendar_of(zone)})
     days = ("2026-10-01", "2026-10-27") if interval == "day" else ("2026-10-24", "2026-10-25")
     async with open_page() as (page, _):
         await sign_in(services, page, account.id)

@@ -5,8 +5,7 @@ from playwright.async_api import Page, expect
 
 from tests.console.conftest import OpenPage
 from tests.console.people import sign_in
-from tests.conversions import scene
-from tests.factories import create_member, create_person, make_click
+from tests.factories import create_member, create_person
 from tracker.access.principal import Author
 from tracker.access.roles import Role
 from tracker.accounts.accounts import Account
@@ -112,10 +111,9 @@ async def test_the_account_is_renamed_and_its_rules_are_switched(
     assert (rules.require_pbk, str(rules.max_value)) == (True, "250.5")
 
 
-async def test_the_time_zone_is_changed_while_its_progress_is_shown(
+async def test_the_time_zone_changes_with_a_day_that_is_named(
     open_page: OpenPage, services: Services, account: Account
 ) -> None:
-    await scene.applied(services, [make_click(account.id)])
     async with open_page() as (page, problems):
         problems.expected.append("400 (Bad Request)")
         await sign_in(services, page, account.id)
@@ -129,22 +127,11 @@ async def test_the_time_zone_is_changed_while_its_progress_is_shown(
         await expect(card.get_by_text("must be an IANA time zone")).to_be_visible()
         await zone.fill("Europe/Berlin")
         await card.get_by_role("button", name="Save").click()
-        await expect(card.get_by_text("Until then reports are in UTC.")).to_be_visible()
+        await expect(card.get_by_role("status")).to_contain_text("Days are those of Europe/Berlin")
         await card.get_by_role("button", name="Keep UTC").click()
         await expect(card.get_by_role("status")).to_have_count(0)
         await expect(zone).to_have_value("UTC")
-        await zone.fill("Europe/Berlin")
-        await card.get_by_role("button", name="Save").click()
-        await expect(card.get_by_text("It begins in a moment")).to_be_visible()
-        changer = services.ingest.time_zone_changer()
-        for _ in range(3):
-            await changer.step()
-        await expect(card.get_by_text("1 of 1 day done")).to_be_visible()
-        while await changer.step():
-            pass
-        await expect(page.get_by_text("Reports are in Europe/Berlin now")).to_be_visible()
-        await expect(card.get_by_role("status")).to_have_count(0)
-    assert (await services.accounts.time_zones.find(account.id)).zone == "Europe/Berlin"
+    assert (await services.accounts.time_zones.find(account.id)).changes == ()
 
 
 async def test_a_member_is_invited_promoted_and_removed(

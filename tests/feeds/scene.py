@@ -12,7 +12,6 @@ from tracker.feeds.feed import Feed
 from tracker.feeds.filter import FeedFilter
 from tracker.feeds.page import Bookmark, FeedPage
 from tracker.ids import new_id
-from tracker.ingest.calendars import AccountCalendars
 from tracker.ingest.drain import Drain
 from tracker.ingest.drain_number import DrainNumber
 from tracker.service.services import Services
@@ -27,12 +26,7 @@ async def store_arrivals(
     services: Services, drain_number: int, session: MongoSession, clicks: Any = (), events: Any = ()
 ) -> None:
     """Store the arrivals of documents, as a drain does at the end of its transaction."""
-    calendars = AccountCalendars(services.stores.mongodb)
-    known = await calendars.get([], drain_number)
-    number = await calendars.check(known, drain_number, session)
-    await Arrivals(clicks, events).store(
-        services.stores.mongodb.database, drain_number, number, session
-    )
+    await Arrivals(clicks, events).store(services.stores.mongodb.database, drain_number, session)
 
 
 async def bookmark_of(feed: Feed[Any], account_id: UUID) -> Bookmark:

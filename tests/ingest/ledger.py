@@ -3,7 +3,7 @@
 from collections import Counter, defaultdict
 from uuid import UUID
 
-from tracker.accounts.time_zones import zone_from_row
+from tracker.accounts.time_zones import zones_from_row
 from tracker.reports.rollups.layout import RollupId, Sums, stored_sums
 from tracker.reports.rollups.rollup import Rollup
 from tracker.service.services import Services
@@ -11,7 +11,7 @@ from tracker.service.services import Services
 
 async def recounted(services: Services) -> dict[RollupId, Sums]:
     accounts = services.stores.mongodb["accounts"].find()
-    calendars = {row["_id"].bytes: zone_from_row(row).calendars async for row in accounts}
+    calendars = {row["_id"].bytes: zones_from_row(row).calendar async for row in accounts}
     rollup = Rollup(calendars)
     async for click in services.stores.mongodb["clicks"].find():
         rollup.add_click(click)

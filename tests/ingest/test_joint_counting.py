@@ -5,7 +5,6 @@ from collections import Counter
 from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import Any
-from uuid import UUID
 
 import pytest
 from msgspec import structs
@@ -104,31 +103,6 @@ async def test_a_day_is_counted_once_and_again_when_a_click_lands_late(services:
     await make_due(services, history)
     assert 0 < await counting(services).count_days() <= len(days)
     await check(services, Counted(later, HOST), query_of(later, "os", country=["DE"]))
-
-
-async def test_days_that_were_found_before_a_change_of_the_time_zone_are_not_counted(
-    services: Services, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """They begin at other moments than the days of the same names in the new zone."""
-    history = await set_the_scene(services)
-    counted_ahead = counting(services)
-    find_missing = counted_ahead._missing
-
-    async def change_after(account_id: UUID) -> Any:
-        found = await find_missing(account_id)
-        await services.accounts.time_zones.request(account_id, "Asia/Tokyo")
-        changer = services.ingest.time_zone_changer()
-        while await changer.step():
-            pass
-        return found
-
-    monkeypatch.setattr(counted_ahead, "_missing", change_after)
-    number = await counted_ahead.count_days()
-    query = query_of(history, "os", country=["DE"])
-    found = await services.reports.reports.run(query)
-    await services.stores.mongodb["joint_counts"].delete_many({})
-    assert await services.reports.reports.run(query) == found
-    assert number == 0
 
 
 @pytest.mark.parametrize("filters", [{}, {"os": ["iOS"]}])

@@ -46,7 +46,7 @@ async def click(services: Services, account_id: UUID) -> None:
     """Store a click of noon and what it counts, without its arrival."""
     document = make_click_document(account_id=account_id, at=NOON)
     await services.stores.mongodb["clicks"].insert_one(document)
-    calendar = (await services.accounts.time_zones.find(account_id)).calendar
+    calendar = await services.accounts.time_zones.find(account_id)
     await Recount(services.stores.mongodb).correct(account_id, "2099-02-03", calendar)
     await services.stores.mongodb["joint_counts_due"].delete_one({"_id": account_id})
 

@@ -167,7 +167,7 @@ def test_a_time_zone_is_requested_and_audited(run: Run, services: Services, do: 
     named = ("--account", account["id"])
     (shown,) = run.rows("accounts", "set", *named, "--time-zone", "Europe/Berlin")
     assert shown["time_zone"] == "UTC"
-    assert shown["time_zone_change"].startswith("Europe/Berlin; days counted again: 0")
+    assert shown["time_zone_change"].startswith("Europe/Berlin from 2")
     assert run.rows("accounts", "set", *named, "--time-zone", "Europe/Berlin") == [shown]
     entries, total = do(services.access.audit.page(UUID(account["id"]), AuditFilter(), 1, 10))
     assert total == 1

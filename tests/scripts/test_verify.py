@@ -224,50 +224,31 @@ def test_a_rebuild_makes_a_missing_index_again(
         assert "by_account" in database[collection].index_information()
 
 
-def change_zone(services: Services, io_loop: AsyncIOLoop, account: Account, steps: int) -> None:
-    """Do that many steps of a change of the account's zone to that of Berlin."""
-
-    async def change() -> None:
-        await services.accounts.time_zones.request(account.id, "Europe/Berlin")
-        changer = services.ingest.time_zone_changer()
-        for _ in range(steps):
-            await changer.step()
-
-    io_loop.run_sync(change)
-
-
-def late_clicks(services: Services, io_loop: AsyncIOLoop, account: Account) -> None:
-    """Store clicks of the first minutes of days in Berlin, which are on other days in UTC."""
-    midnight = AT_MS - AT_MS % 86_400_000 - 3_600_000
-    clicks = [make_click(account.id, at=midnight + 86_400_000 * number) for number in range(3)]
-    io_loop.run_sync(lambda: scene.applied(services, clicks))
-
-
-@pytest.mark.parametrize("steps", [3, 20])
-def test_days_of_an_account_are_those_of_its_zone_before_while_and_after_it_changes(
-    run: Run, account: Account, services: Services, io_loop: AsyncIOLoop, steps: int
-) -> None:
-    late_clicks(services, io_loop, account)
-    change_zone(services, io_loop, account, steps)
-    late_clicks(services, io_loop, account)
-    [row] = run.rows("verify")
-    assert (row["clicks"], row["in rollups"], row["in reports"]) == (16, 16, 16)
-    assert (row["conversions"], row["reported"], row["differences"]) == (10, 10, 0)
-
-
-def test_wrong_rollups_of_a_zone_are_named_and_rebuilt(
+def test_days_before_and_after_a_change_of_the_zone_are_compared_and_rebuilt(
     run: Run,
     account: Account,
     services: Services,
     io_loop: AsyncIOLoop,
     mongodb: MongoClient[dict[str, Any]],
 ) -> None:
-    change_zone(services, io_loop, account, 20)
-    rollups = mongodb[services.settings.mongodb_database]["rollups"]
-    rollups.update_one({"_id.of": "account Europe/Berlin"}, {"$inc": {"total.clicks": 5}})
-    ended = run("verify")
-    assert ended.returncode == 1
-    assert "account in Europe/Berlin: total.clicks is 15 in the rollups" in ended.stderr
-    [row] = run.rows("rebuild_rollups", *RANGE)
-    assert (row["days"], row["figures_corrected"]) == (1, 1)
+    database = mongodb[services.settings.mongodb_database]
+    until, later = [day_of(moment(AT_MS) + timedelta(days=number)) for number in (1, 2)]
+    changed = {
+        "time_zone": "Europe/Berlin",
+        "time_zones_before": [{"zone": "UTC", "until": until}],
+        "time_zone_of_counts": "UTC",
+    }
+    database["accounts"].update_one({"_id": account.id}, {"$set": changed})
+    # The first minutes of days in Berlin, which are on other days in UTC.
+    midnight = AT_MS - AT_MS % 86_400_000 - 3_600_000
+    late = [make_click(account.id, at=midnight + 86_400_000 * number) for number in range(4)]
+    io_loop.run_sync(lambda: scene.applied(services, late))
+    [row] = run.rows("verify")
+    assert (row["days"], row["clicks"], row["in reports"], row["differences"]) == (4, 14, 14, 0)
+    database["rollups"].update_one(
+        {"_id.of": "account", "_id.day": later}, {"$inc": {"total.clicks": 5}}
+    )
+    assert run("verify").returncode == 1
+    [row] = run.rows("rebuild_rollups", "--from", until, "--to", later)
+    assert row["figures_corrected"] == 1
     assert run("verify").returncode == 0

@@ -1,34 +1,49 @@
 """The time zones of accounts, and their changes.
 
-A drain carries out a requested change (`ingest/time_zone_change`). Until then the account keeps the
-old zone. Fields of the account's document:
+A change begins with a following day. Earlier days keep the zone in which they were counted.
 
-- `time_zone`: missing in accounts of earlier releases, which count in UTC;
+Guarantee: a calendar that was read from MongoDB is right for everything up to `KNOWN_FOR` after the
+reading. A later change begins at least `NOTICE` after it. The difference is for clocks of machines
+that disagree, and for slow writes: a transaction lives for a minute at most.
+
+Fields of the account's document:
+
+- `time_zone`: the zone of its newest days, which may be ahead; missing: UTC;
 - `time_zones_before`: the zones of earlier days;
-- `time_zone_change`: the change in progress;
-- `time_zones_obsolete`: the zones whose rollups are to be deleted;
-- `time_zone_due`: since when a drain has work; missing without any.
+- `time_zone_of_counts`: the zone in the names of its rollups and cached counts, which stays when
+  the zone changes; missing: `time_zone`.
 """
 
-from collections.abc import Mapping, Sequence
-from datetime import date, datetime
+from collections.abc import Mapping
+from datetime import date, datetime, timedelta
 from functools import lru_cache
 from typing import Any, Final
-from uuid import UUID, uuid4
+from uuid import UUID
 
 import msgspec
-from pymongo import ReturnDocument
+from msgspec.structs import replace
 
-from tracker.calendar import DEFAULT_ZONE, Calendar, ChangedCalendar, calendar_of, is_zone
+from tracker.calendar import (
+    CACHED_CALENDARS,
+    DEFAULT_ZONE,
+    Calendar,
+    ChangedCalendar,
+    calendar_of,
+    is_zone,
+)
 from tracker.clock import now
 from tracker.errors import BadRequest, NotFound
 from tracker.stores.mongodb.database import MongoDB
 from tracker.stores.mongodb.reads import MongoReads
 from tracker.stores.mongodb.transaction import MongoSession, run_in_transaction
 
-FIELDS: Final = ("time_zone", "time_zones_before", "time_zone_change", "time_zones_obsolete")
+FIELDS: Final = ("time_zone", "time_zones_before", "time_zone_of_counts")
 
-_CACHED_CALENDARS: Final = 1000
+NOTICE: Final = timedelta(minutes=15)
+KNOWN_FOR: Final = timedelta(minutes=5)
+
+MAX_CHANGES: Final = 100
+"""Changes of one account. Each makes its calendar slower."""
 
 
 class EarlierZone(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,57 +53,37 @@ class EarlierZone(msgspec.Struct, frozen=True, kw_only=True):
     until: str
 
 
-class ZoneChange(msgspec.Struct, frozen=True, kw_only=True):
-    """A change of an account's zone in progress.
-
-    - `is_counting`: drains count in the new zone too.
-    - `first`: the first day to count again. Earlier days keep their figures. None: count all.
-    - `days`: the number of days to count, None while unknown. `done_through` is the last done.
-    """
-
-    id: str
-    zone: str
-    requested_at: datetime
-    is_counting: bool = False
-    first: str | None = None
-    days: int | None = None
-    days_done: int = 0
-    done_through: str = ""
-
-
-class AccountZone(msgspec.Struct, frozen=True, kw_only=True):
-    """The zone of an account, and the work on it."""
+class AccountZones(msgspec.Struct, frozen=True, kw_only=True):
+    """The zones of an account, the newest in `zone`. `counts` names its rollups."""
 
     zone: str = DEFAULT_ZONE
     earlier: tuple[EarlierZone, ...] = ()
-    change: ZoneChange | None = None
-    obsolete: tuple[str, ...] = ()
+    counts: str = DEFAULT_ZONE
 
     @property
     def calendar(self) -> Calendar:
-        """Return the calendar of the account's reports."""
-        return _calendar(self.zone, self.earlier)
+        return _calendar(self)
 
-    @property
-    def next_calendar(self) -> Calendar | None:
-        """Return the calendar of the change in progress, once drains count in it; else None."""
-        if self.change is None or not self.change.is_counting:
-            return None
-        return _calendar(self.change.zone, self.earlier_after(self.change))
+    def begun(self, at: datetime) -> "AccountZones":
+        """Return the zones without a change that begins after `at`."""
+        if self.calendar.change_after(at) is None:
+            return self
+        *earlier, last = self.earlier
+        return replace(self, zone=last.zone, earlier=tuple(earlier)).begun(at)
 
-    @property
-    def calendars(self) -> tuple[Calendar, ...]:
-        """Return all calendars in which drains count, the reports' calendar first."""
-        return (self.calendar, self.next_calendar) if self.next_calendar else (self.calendar,)
+    def changed(self, zone: str, at: datetime) -> "AccountZones":
+        """Return the zones with another one from the first day that begins after `at`.
 
-    def earlier_after(self, change: ZoneChange) -> tuple[EarlierZone, ...]:
-        """Return the zones of the days before the change."""
-        if change.first is None:
-            return ()
-        return (*self.earlier, EarlierZone(zone=self.zone, until=change.first))
-
-
-UTC_ACCOUNT: Final = AccountZone()
+        It replaces a change that begins after `at`. Raises BadRequest beyond MAX_CHANGES.
+        """
+        begun = self.begun(at)
+        if zone == begun.zone:
+            return begun
+        if len(begun.earlier) >= MAX_CHANGES:
+            raise BadRequest(f"time_zone: has changed {MAX_CHANGES} times, which is the most")
+        first = begun.calendar.day_of(at) + timedelta(days=1)
+        last = EarlierZone(zone=begun.zone, until=first.isoformat())
+        return replace(begun, zone=zone, earlier=(*begun.earlier, last))
 
 
 class TimeZones:
@@ -99,105 +94,46 @@ class TimeZones:
         self._accounts = mongodb["accounts"]
         self._reader = mongodb.reads
 
-    async def find(self, account_id: UUID) -> AccountZone:
-        return await zone_of(self._reader, account_id)
+    async def find(self, account_id: UUID) -> Calendar:
+        return await calendar_in(self._reader, account_id)
 
-    async def request(self, account_id: UUID, zone: str) -> tuple[str, AccountZone]:
-        """Request another zone; return the zone requested before, and the account's zone.
+    async def request(self, account_id: UUID, zone: str) -> tuple[str, Calendar]:
+        """Request another zone; return the zone requested before, and the account's calendar.
 
-        It replaces a change in progress. Raises NotFound if there is no such account.
+        Raises NotFound if there is no such account, BadRequest if its zone has changed too often.
         """
 
-        async def work(session: MongoSession) -> tuple[str, AccountZone]:
+        async def work(session: MongoSession) -> tuple[str, Calendar]:
             row = await self._accounts.find_one({"_id": account_id}, FIELDS, session=session)
             if row is None:
                 raise NotFound("account: not found")
-            found = zone_from_row(row)
-            wanted = found.change.zone if found.change else found.zone
-            if zone == wanted:
-                return wanted, found
-            update = _request_update(found, zone, now())
-            row = await self._accounts.find_one_and_update(
-                {"_id": account_id}, update, return_document=ReturnDocument.AFTER, session=session
-            )
-            return wanted, zone_from_row(row)
+            found = zones_from_row(row)
+            if zone == found.zone:
+                return zone, found.calendar
+            # After the first read, which begins the transaction: `now` is a minute old at most.
+            changed = found.changed(zone, now() + NOTICE)
+            fields = {
+                "time_zone": changed.zone,
+                "time_zones_before": [msgspec.structs.asdict(one) for one in changed.earlier],
+                "time_zone_of_counts": changed.counts,
+            }
+            await self._accounts.update_one({"_id": account_id}, {"$set": fields}, session=session)
+            return found.zone, changed.calendar
 
         return await run_in_transaction(self._database, work)
 
-    async def next_due(self) -> tuple[UUID, AccountZone] | None:
-        """Return the account whose work has waited longest; None if none has work."""
-        row = await self._accounts.find_one(
-            {"time_zone_due": {"$exists": True}}, FIELDS, sort=[("time_zone_due", 1)]
-        )
-        return None if row is None else (row["_id"], zone_from_row(row))
 
-    async def update_change(
-        self,
-        account_id: UUID,
-        change: ZoneChange,
-        update: Mapping[str, Any],
-        session: MongoSession | None = None,
-    ) -> bool:
-        """Update an account during this change. Return False if another change has replaced it."""
-        current = {
-            "_id": account_id,
-            "time_zone_change.id": change.id,
-            "time_zone_change.done_through": change.done_through,
-        }
-        done = await self._accounts.update_one(current, update, session=session)
-        return bool(done.matched_count)
-
-    async def complete(self, account_id: UUID, found: AccountZone) -> bool:
-        """Switch the account to the new zone. Return False if another change has replaced this."""
-        change = found.change
-        assert change is not None
-        earlier = [msgspec.structs.asdict(one) for one in found.earlier_after(change)]
-        update = {
-            "$set": {"time_zone": change.zone, "time_zones_before": earlier},
-            "$addToSet": {"time_zones_obsolete": found.zone},
-            "$unset": {"time_zone_change": ""},
-        }
-        return await self.update_change(account_id, change, update)
-
-    async def lock_obsolete(self, account_id: UUID, zone: str, session: MongoSession) -> bool:
-        """Lock an obsolete zone until the transaction ends. Return False if it is in use again."""
-        done = await self._accounts.update_one(
-            {"_id": account_id, "time_zones_obsolete": zone},
-            {"$inc": {"time_zone_steps": 1}},
-            session=session,
-        )
-        return bool(done.matched_count)
-
-    async def forget_obsolete(self, account_id: UUID, zone: str) -> None:
-        await self._accounts.update_one(
-            {"_id": account_id}, {"$pull": {"time_zones_obsolete": zone}}
-        )
-
-    async def clear_due(self, account_id: UUID) -> None:
-        """Remove the fields of pending work from an account without any."""
-        nothing = {
-            "time_zone_change": {"$exists": False},
-            "time_zones_obsolete.0": {"$exists": False},
-        }
-        unset = dict.fromkeys(("time_zone_due", "time_zones_obsolete", "time_zone_steps"), "")
-        await self._accounts.update_one({"_id": account_id, **nothing}, {"$unset": unset})
-
-
-async def zone_of(reader: MongoReads, account_id: UUID) -> AccountZone:
-    """Return the zone of an account in the reader's snapshot, UTC if there is no such account."""
+async def calendar_in(reader: MongoReads, account_id: UUID) -> Calendar:
+    """Return the calendar of an account in a snapshot, UTC if there is no such account."""
     row = await reader.find_one("accounts", {"_id": account_id}, FIELDS)
-    return UTC_ACCOUNT if row is None else zone_from_row(row)
+    return zones_from_row(row or {}).calendar
 
 
-def zone_from_row(row: Mapping[str, Any]) -> AccountZone:
+def zones_from_row(row: Mapping[str, Any]) -> AccountZones:
+    zone = row.get("time_zone", DEFAULT_ZONE)
     earlier = [msgspec.convert(one, EarlierZone) for one in row.get("time_zones_before", ())]
-    change = row.get("time_zone_change")
-    return AccountZone(
-        zone=row.get("time_zone", DEFAULT_ZONE),
-        earlier=tuple(earlier),
-        change=None if change is None else msgspec.convert(change, ZoneChange),
-        obsolete=tuple(row.get("time_zones_obsolete", ())),
-    )
+    counts = row.get("time_zone_of_counts", zone)
+    return AccountZones(zone=zone, earlier=tuple(earlier), counts=counts)
 
 
 def checked_zone(name: object) -> str:
@@ -207,24 +143,10 @@ def checked_zone(name: object) -> str:
     return name
 
 
-def _request_update(found: AccountZone, zone: str, at: datetime) -> dict[str, Any]:
-    """Return the update that requests a zone, and abandons the change in progress."""
-    fields: dict[str, Any] = {"time_zone_due": at}
-    update: dict[str, Any] = {"$set": fields}
-    if found.change is not None and found.change.is_counting:
-        update["$addToSet"] = {"time_zones_obsolete": found.change.zone}
-    if zone == found.zone:
-        update["$unset"] = {"time_zone_change": ""}
-    else:
-        change = ZoneChange(id=uuid4().hex, zone=zone, requested_at=at)
-        fields["time_zone_change"] = msgspec.structs.asdict(change)
-    return update
-
-
-@lru_cache(_CACHED_CALENDARS)
-def _calendar(zone: str, earlier: Sequence[EarlierZone]) -> Calendar:
-    if not earlier:
-        return calendar_of(zone)
-    *others, last = earlier
-    before = _calendar(last.zone, tuple(others))
-    return ChangedCalendar(zone, date.fromisoformat(last.until), before)
+@lru_cache(CACHED_CALENDARS)
+def _calendar(zones: AccountZones) -> Calendar:
+    if not zones.earlier:
+        return calendar_of(zones.zone)
+    *earlier, last = zones.earlier
+    before = _calendar(replace(zones, zone=last.zone, earlier=tuple(earlier)))
+    return ChangedCalendar(zones.zone, date.fromisoformat(last.until), before, zones.counts)

@@ -216,13 +216,15 @@ def _by_day(clicks: Sequence[Click], calendars: Calendars) -> dict[str, list[Cli
     by_name: defaultdict[str, list[Click]] = defaultdict(list)
     for click in clicks:
         calendar = calendars.get(click.account_id) if calendars else None
-        if calendar is None or calendar.zone == DEFAULT_ZONE:
+        if calendar is None:
             by_number[click.at // _DAY_MS].append(click)
         else:
-            name = f"{calendar.zone}:{calendar.day_of(moment(click.at)).isoformat()}"
-            by_name[name].append(click)
-    of_utc = {day_of(moment(number * _DAY_MS)): found for number, found in by_number.items()}
-    return {**of_utc, **by_name}
+            at = moment(click.at)
+            zone, day = calendar.zone_at(at), calendar.day_of(at).isoformat()
+            by_name[day if zone == DEFAULT_ZONE else f"{zone}:{day}"].append(click)
+    for number, found in by_number.items():
+        by_name[day_of(moment(number * _DAY_MS))] += found
+    return by_name
 
 
 def _by_part(visits: Visits) -> list[list[_Visit]]:

@@ -5,14 +5,14 @@ its documents, by account:
 
     {_id: {account_id, feed: "clicks" | "conversions", slot, position}, at, entries, repeated}
 
-- `slot` is the drain number. Its token numbers the transactions (`ingest/calendars`). So they
-  commit in the order of their numbers, even if two drains have the drain number.
+- `slot` is the drain number. Each transaction increments the number in its document. So they commit
+  in the order of their numbers, even if two drains have the drain number.
 - `position` combines the number of the transaction with an index among the account's entries.
 - `entries` are packed. A conversion has one entry, with its state, for each state that it enters.
 - `repeated` counts the last entries whose conversions the account already had in another state.
 
-Guarantee: if a token has a number in a snapshot, the snapshot has all arrivals up to this number.
-None is stored below it later.
+Guarantee: if that document has a number in a snapshot, the snapshot has all arrivals up to this
+number. None is stored below it later.
 """
 
 from collections import Counter, defaultdict
@@ -33,7 +33,7 @@ from tracker.stores.mongodb.reads import MongoReads
 from tracker.stores.mongodb.transaction import MongoSession
 
 DRAIN_TOKENS: Final = "drain_fences"
-"""The collection with a token per drain number. Its field `batches` numbers the transactions."""
+"""The collection with a document per drain number. Its field `batches` numbers the transactions."""
 
 STORED_DAYS: Final = 8
 """Days after which MongoDB deletes arrivals (`stores/mongodb/indexes`)."""
@@ -108,10 +108,9 @@ class Arrivals:
     def __bool__(self) -> bool:
         return bool(self._clicks or self._conversions)
 
-    async def store(
-        self, database: Database, drain_number: int, number: int, session: MongoSession
-    ) -> None:
-        """Store the entries in the transaction with this number."""
+    async def store(self, database: Database, drain_number: int, session: MongoSession) -> None:
+        """Number the transaction, and store the entries in it."""
+        number = await _next_number(database, drain_number, session)
         documents = self._documents(drain_number, first_position(number), now())
         while piece := list(islice(documents, _DOCUMENTS_PER_COMMAND)):
             await run_inserts(database, "arrivals", piece, session)
@@ -133,6 +132,20 @@ class Arrivals:
                         "entries": b"".join(piece),
                         **({"repeated": repeated} if repeated else {}),
                     }
+
+
+async def _next_number(database: Database, drain_number: int, session: MongoSession) -> int:
+    answer = await database.command(
+        {
+            "findAndModify": DRAIN_TOKENS,
+            "query": {"_id": drain_number},
+            "update": {"$inc": {"batches": 1}},
+            "upsert": True,
+            "new": True,
+        },
+        session=session,
+    )
+    return int(answer["value"]["batches"])
 
 
 def first_position(number: int) -> int:

@@ -23,7 +23,7 @@ from tracker.conversions.document import (
 )
 from tracker.conversions.store import Conversions
 from tracker.feeds.arrivals import Arrivals
-from tracker.ingest.calendars import AccountCalendars, CachedCalendars, StaleCalendars
+from tracker.ingest.calendars import AccountCalendars
 from tracker.ingest.drain_number import DrainNumber
 from tracker.ingest.plan import Move, WriteSet
 from tracker.reports.rollups.cell_counts import CellCounts, DocumentKey
@@ -82,16 +82,14 @@ class BatchWriter:
         is_distrusted = False
         while True:
             number = await self._drain_number.number()
-            cached = await self.calendars.get(write_set.accounts(), number)
-            rollup = await _rollup(write_set, cached.calendars)
+            calendars = await self.calendars.get(write_set.accounts(), write_set.newest())
+            rollup = await _rollup(write_set, calendars)
             full = await self._cell_counts.full(rollup.cells(), number)
             upserts = await _upserts(rollup, number, full)
             rollups = await self._stored_rollups.writes(upserts)
             try:
                 async with self._writing:
-                    due = await self._commit(write_set, rollups, cached, number)
-            except StaleCalendars as error:
-                self.calendars.reset(error.token)
+                    due = await self._commit(write_set, rollups, number)
             except _RollupIsStored:
                 self._stored_rollups.refuse(rollups)
             except OperationFailure as error:
@@ -104,24 +102,16 @@ class BatchWriter:
                 await self._queue.add(due)
                 return
 
-    async def cached_calendars(self, account_ids: Collection[bytes]) -> CachedCalendars:
-        return await self.calendars.get(account_ids, await self._drain_number.number())
-
     async def _commit(
-        self,
-        write_set: WriteSet,
-        rollups: RollupWrites,
-        cached: CachedCalendars,
-        number: int,
+        self, write_set: WriteSet, rollups: RollupWrites, number: int
     ) -> set[DueWebhook]:
         arrivals = _arrivals(write_set)
         session = await self._drain_number.session()
 
         async def work(session: MongoSession) -> set[DueWebhook]:
             due = await self._store(write_set, rollups, session)
-            if rollups.hashes or arrivals:
-                transaction_number = await self.calendars.check(cached, number, session)
-                await arrivals.store(self._database, number, transaction_number, session)
+            if arrivals:
+                await arrivals.store(self._database, number, session)
             return due
 
         try:

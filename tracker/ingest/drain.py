@@ -18,7 +18,7 @@ from tracker.clicks.document import ClickDocument
 from tracker.clicks.enrich import Enrichment
 from tracker.clicks.store import Clicks
 from tracker.clicks.visitors import Visitors
-from tracker.clock import now
+from tracker.clock import moment, now
 from tracker.conversions.account_rules import AccountRules
 from tracker.conversions.conversion import Conversion
 from tracker.conversions.document import (
@@ -141,8 +141,9 @@ class Drain:
     async def _documents(self, clicks: Sequence[Click]) -> ClicksById:
         """Return documents by id. The next clicks are enriched while Redis looks up visitors."""
         documents: dict[bytes, ClickDocument] = {}
-        cached = await self._writer.cached_calendars({one.account_id for one in clicks})
-        calendars = cached.current()
+        newest = moment(max((one.at for one in clicks), default=0))
+        accounts = {one.account_id for one in clicks}
+        calendars = await self._writer.calendars.get(accounts, newest)
         stored_at = now()
         look_up = None
         try:

@@ -23,7 +23,6 @@ from pymongo.errors import OperationFailure, PyMongoError
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
-from tracker.calendar import Calendar
 from tracker.clock import now
 from tracker.feeds.arrivals import STORED_DAYS, bytes_by_account, first_stored
 from tracker.journal.backlog import Backlog
@@ -165,7 +164,7 @@ class JointCounting:
         claimed = now() + _CLAIMED_FOR
         await self._due.claim(account_id, claimed)
         try:
-            calendar, periods, next_at = await self._missing(account_id)
+            periods, next_at = await self._missing(account_id)
         except OperationFailure as error:
             log.warning(
                 "an account is not counted ahead",
@@ -176,17 +175,15 @@ class JointCounting:
             return 0
         counted = 0
         for period in periods:
-            counted += await self._count(account_id, calendar, period)
+            counted += await self._count(account_id, period)
         await self._due.put_off(account_id, claimed, next_at)
         return counted
 
-    async def _count(self, account_id: UUID, calendar: Calendar, period: Period) -> bool:
-        """Count a period. Return False if MongoDB refuses, or the zone has changed since."""
+    async def _count(self, account_id: UUID, period: Period) -> bool:
+        """Count a period. Return False if MongoDB refuses."""
         await arrays.load()
         async with self._reader.at_one_snapshot() as reader:
             scope, snapshot = await self._scope_and_snapshot(account_id, reader)
-            if scope.calendar is not calendar:
-                return False
             counts = Counts(self._database, scope, snapshot)
             try:
                 with pymongo.timeout(RECOUNT_SECONDS):
@@ -201,9 +198,9 @@ class JointCounting:
                 return False
         return True
 
-    async def _missing(self, account_id: UUID) -> tuple[Calendar, list[Period], datetime | None]:
-        """Return an account's calendar, its periods whose counts are missing or outdated, and when
-        an unfinished day with clicks or conversions is over; None without one.
+    async def _missing(self, account_id: UUID) -> tuple[list[Period], datetime | None]:
+        """Return the periods whose counts are missing or outdated, and when an unfinished day with
+        clicks or conversions is over; None without one.
         """
         async with self._reader.at_one_snapshot() as reader:
             scope, snapshot = await self._scope_and_snapshot(account_id, reader)
@@ -221,7 +218,7 @@ class JointCounting:
             ]
             missing = partial(missing_periods, self._database, scope, snapshot, COUNTED_DIMENSIONS)
             found = await missing(over) + await missing(hours, LARGE_HOUR)
-            return scope.calendar, found, await _end_of_used(unfinished, scope, snapshot)
+            return found, await _end_of_used(unfinished, scope, snapshot)
 
     async def _scope_and_snapshot(
         self, account_id: UUID, reader: MongoReads

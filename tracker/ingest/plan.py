@@ -76,6 +76,11 @@ class WriteSet(NamedTuple):
         moved = (one.fields.get("account_id") for one in self.moves)
         return found | {one for one in moved if one is not None}
 
+    def newest(self) -> datetime:
+        """Return the time of the newest click or event; of one at least."""
+        events = (*self.events, *(one.event for one in self.moves))
+        return max(one["at"] for one in (*self.clicks, *events))
+
     def events_to_notify(self) -> list[ConversionDocument]:
         """Return the events to notify webhooks of, as they are after the transaction."""
         arrived = [event for event in self.events if _should_notify(None, event)]

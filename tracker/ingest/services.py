@@ -3,7 +3,6 @@
 from functools import partial
 from typing import NamedTuple
 
-from tracker.accounts.time_zones import TimeZones
 from tracker.clicks.services import ClickServices
 from tracker.clicks.user_agent import build_parsers
 from tracker.conversions.services import ConversionServices
@@ -15,7 +14,6 @@ from tracker.ingest.drain_number import DrainNumber
 from tracker.ingest.joint_counting import JointCounting
 from tracker.ingest.partition_readers import PartitionReaders
 from tracker.ingest.priority import unless_behind, while_behind
-from tracker.ingest.time_zone_change import TimeZoneChanger
 from tracker.journal.services import JournalServices
 from tracker.links.lists.backfill import LinkListBackfill
 from tracker.stores.redis.keys import OVERFLOW
@@ -36,7 +34,6 @@ class DrainParts(NamedTuple):
     counters: CounterPublisher
     sender: Sender
     queue_repair: QueueRepair
-    time_zones: TimeZoneChanger
     joint_counts: JointCounting
     link_lists: LinkListBackfill
     has_partitions: bool
@@ -50,7 +47,6 @@ class IngestServices(NamedTuple):
     journal: JournalServices
     clicks: ClickServices
     conversions: ConversionServices
-    time_zones: TimeZones
     webhooks: WebhookServices
     pending_days: int
     partitions: int
@@ -69,9 +65,6 @@ class IngestServices(NamedTuple):
             self.pending_days,
             self.partitions,
         )
-
-    def time_zone_changer(self) -> TimeZoneChanger:
-        return TimeZoneChanger(self.stores.mongodb, self.stores.redis, self.time_zones)
 
     def sender(self) -> Sender:
         """Return a new sender, with concurrency limits of its own."""
@@ -101,7 +94,6 @@ class IngestServices(NamedTuple):
             counters=CounterPublisher(redis),
             sender=self.sender(),
             queue_repair=QueueRepair(mongodb, self.webhooks.queue),
-            time_zones=self.time_zone_changer(),
             joint_counts=JointCounting(mongodb, redis, self.journal.backlog, drain.stored),
             link_lists=LinkListBackfill(mongodb),
             has_partitions=self.partitions > 1,

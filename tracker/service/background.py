@@ -88,7 +88,6 @@ DRAINING: Final[tuple[Loop[DrainParts], ...]] = (
     Loop("delivery_queue", lambda d, stop: d.queue_repair.run(stop)),
     Loop("fleet", lambda d, stop: d.counters.run(stop), max_failures=MAX_FAILURES),
     # Never given up: clicks are drained without them.
-    Loop("time_zones", lambda d, stop: d.time_zones.run(stop)),
     Loop("joint_counts", lambda d, stop: d.joint_counts.run(stop)),
     Loop("overflow", lambda d, stop: d.overflow.run(stop)),
     Loop("link_lists", lambda d, stop: d.link_lists.run(stop)),

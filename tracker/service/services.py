@@ -182,7 +182,6 @@ class Services:
             journal=self.journal,
             clicks=self.clicks,
             conversions=self.conversions,
-            time_zones=self.accounts.time_zones,
             webhooks=self.webhooks,
             pending_days=self.settings.pending_event_days,
             partitions=self.settings.journal_partitions,

@@ -1,11 +1,11 @@
 """The account of a key over HTTP, and its rules against forged conversions."""
 
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
-from tests.conversions import scene
-from tests.factories import create_click, create_event_config, make_click
+from tests.factories import create_click, create_event_config
 from tests.web.each import each_case
 from tests.web.records import journaled_events
 from tests.web.world import World
@@ -133,27 +133,32 @@ async def test_a_wrong_name_of_an_account_is_refused(world: World, name: object)
     assert (answer.status, answer.error.startswith("name: ")) == (400, True)
 
 
-async def test_a_time_zone_is_requested_audited_and_shown_until_all_is_counted(
-    world: World,
+async def test_a_change_of_the_time_zone_is_audited_and_says_with_which_day_it_begins(
+    world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    await scene.applied(world.services, [make_click(world.account.id)])
-    asked = await world.api.patch(PATH, accountId=str(world.account.id), time_zone="Europe/Berlin")
-    assert (asked.status, asked.json()["time_zone"]) == (200, "UTC")
-    change = asked.json()["time_zone_change"]
-    assert (change["time_zone"], change["days"], change["days_done"]) == ("Europe/Berlin", None, 0)
-    again = await world.api.patch(PATH, accountId=str(world.account.id), time_zone="Europe/Berlin")
-    assert again.json() == asked.json()
-    changer = world.services.ingest.time_zone_changer()
-    for _ in range(3):
-        assert await changer.step()
-    shown = (await world.api.get(f"{PATH}?accountId={world.account.id}")).json()
-    assert shown["time_zone_change"] == change | {"days": 1, "days_done": 1}
-    while await changer.step():
-        pass
+    at = datetime(2026, 1, 10, 12, tzinfo=UTC)
+    for module in ("accounts.time_zones", "accounts.api.account"):
+        monkeypatch.setattr(f"tracker.{module}.now", lambda: at)
+    change = {"time_zone": "Europe/Berlin", "first_day": "2026-01-11", "hours": 23}
+    for _ in range(2):
+        asked = await change_zone(world, "Europe/Berlin")
+        assert (asked["time_zone"], asked["time_zone_change"]) == ("UTC", change)
+    assert (await change_zone(world, "UTC"))["time_zone_change"] is None
+    await change_zone(world, "Europe/Berlin")
+    at = datetime(2026, 1, 11, tzinfo=UTC)
     shown = (await world.api.get(f"{PATH}?accountId={world.account.id}")).json()
     assert (shown["time_zone"], shown["time_zone_change"]) == ("Europe/Berlin", None)
-    [entry] = (await world.api.get(f"/api/audit?accountId={world.account.id}")).json()["rows"]
-    assert entry["changes"] == {"time_zone": {"before": "UTC", "after": "Europe/Berlin"}}
+    rows = (await world.api.get(f"/api/audit?accountId={world.account.id}")).json()["rows"]
+    assert [one["changes"]["time_zone"]["after"] for one in rows] == [
+        *("Europe/Berlin", "UTC", "Europe/Berlin")
+    ]
+
+
+async def change_zone(world: World, zone: str) -> dict[str, Any]:
+    answer = await world.api.patch(PATH, accountId=str(world.account.id), time_zone=zone)
+    assert answer.status == 200
+    found: dict[str, Any] = answer.json()
+    return found
 
 
 @each_case(

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { format } from "console/core/format";
-import { changeText, chartSteps, comparedText, stepLine } from "console/reports/words";
+import { changeText, chartSteps, comparedText, stepLine, zoneText } from "console/reports/words";
 
 for (const [kind, now, was, text] of [
   ["number", 108, 100, "+8%"],
@@ -60,4 +60,11 @@ test("an unfinished step is compared with the same part of the one before", (con
     ],
   );
   assert.equal(comparedText(REPORT), "Compared with Wed, Sep 30 to Thu, Oct 1 until 04:14");
+});
+
+test("the zone of the days before a change is named, and the length of its day", () => {
+  assert.equal(zoneText({ timeZone: "UTC" }), "UTC");
+  const change = { day: "2020-01-11", hours: 23, previousTimeZone: "UTC" };
+  const found = zoneText({ timeZone: "Europe/Berlin", timeZoneChanges: [change] });
+  assert.match(found, /^Europe\/Berlin; before .*11.*, which has 23 hours, UTC$/);
 });

@@ -50,7 +50,7 @@ async def visited(
         if number % 3 == 0:
             own = {"_id": number + 1, "status": "attributed", "click_id": click["_id"]}
             events.append(make_event_document(number + 1, **(click | own)))
-    await store(services, Random(0), clicks, events, {account.id.bytes: [calendar_of(zone)]})
+    await store(services, Random(0), clicks, events, {account.id.bytes: calendar_of(zone)})
     return clicks
 
 

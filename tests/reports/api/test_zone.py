@@ -34,7 +34,7 @@ async def berlin(services: Services, account: Account) -> None:
         make_click_document(account_id=account.id, link_id=link.id, at=at)
         for at in (*SPRING, *AUTUMN)
     ]
-    calendars = {account.id.bytes: [calendar_of("Europe/Berlin")]}
+    calendars = {account.id.bytes: calendar_of("Europe/Berlin")}
     await store(services, Random(0), clicks, [], calendars)
 
 
@@ -129,3 +129,31 @@ async def test_the_last_90_days_end_with_the_day_of_the_zone(
         f"/api/reports/values?accountId={world.account.id}&dimension=country"
     )
     assert response.json()["dateRange"] == {"from": "2026-07-29", "to": "2026-10-26"}
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "zone", "is_named"),
+    [
+        ("2026-03-27", "2026-03-28", "UTC", False),
+        ("2026-03-28", "2026-03-29", "Europe/Berlin", True),
+        ("2026-03-30", "2026-03-30", "Europe/Berlin", False),
+    ],
+)
+async def test_a_report_names_a_day_with_which_the_zone_has_changed(
+    world: World, first: str, last: str, zone: str, is_named: bool
+) -> None:
+    changed = {
+        "time_zone": "Europe/Berlin",
+        "time_zones_before": [{"zone": "UTC", "until": "2026-03-29"}],
+        "time_zone_of_counts": "UTC",
+    }
+    await world.services.stores.mongodb["accounts"].update_one(
+        {"_id": world.account.id}, {"$set": changed}
+    )
+    days = {"accountId": str(world.account.id), "dateRange": {"from": first, "to": last}}
+    # UTC has 24 hours, and clocks go forward by one in Berlin.
+    day = {"day": "2026-03-29", "hours": 22, "previousTimeZone": "UTC"}
+    for path, fields in (("/api/reports/overview", {}), ("/api/reports", {"groupBy": "day"})):
+        found = (await world.api.post(path, **days, **fields)).json()
+        assert found["timeZone"] == zone
+        assert found.get("timeZoneChanges") == ([day] if is_named else None)

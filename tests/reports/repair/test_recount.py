@@ -167,7 +167,7 @@ def test_the_first_whole_day_begins_no_earlier_than_the_first_in_utc(
     assert first_whole_day(calendar_of(zone), "") == ""
 
 
-async def test_a_day_of_25_hours_is_counted_and_copied(services: Services) -> None:
+async def test_a_day_of_25_hours_is_counted(services: Services) -> None:
     berlin, day = calendar_of("Europe/Berlin"), "2026-10-25"
     start = berlin.start_of(date.fromisoformat(day))
     moments = [start + timedelta(hours=number, minutes=59) for number in range(-1, 26)]
@@ -182,10 +182,6 @@ async def test_a_day_of_25_hours_is_counted_and_copied(services: Services) -> No
     hours = {f"hour.{number:02}.clicks": 1 for number in range(25)}
     of_hours = [path for path in sums if path.startswith("hour.") and path.endswith("clicks")]
     assert {path: sums[path] for path in of_hours} == hours
-    await recount.copy(ACCOUNT, day, "Asia/Tokyo", "Europe/Berlin")
-    async with services.stores.mongodb.reads.at_one_snapshot() as snapshot:
-        copied = await DayCounts(snapshot).recounted(ACCOUNT, day, calendar_of("Asia/Tokyo"))
-    assert copied.stored[RollupId(ACCOUNT, "account Asia/Tokyo", day, None)] == sums
 
 
 async def test_accounts_with_records_and_accounts_with_rollups_are_found(

@@ -33,7 +33,7 @@ from tracker.feeds.feed import Feed
 from tracker.feeds.filter import FeedFilter
 from tracker.feeds.page import Bookmark, PageStart, Position
 from tracker.ids import new_id
-from tracker.ingest.calendars import AccountCalendars, renew_tokens
+from tracker.ingest.calendars import AccountCalendars
 from tracker.links.domain import DnsCheck, Domain
 from tracker.links.link import Link
 from tracker.links.lists.filter import LinkFilter, LinkOrder
@@ -107,7 +107,6 @@ async def multiplied(services: Services, collection: str, **changed: Callable[[i
 
 async def set_the_scene(services: Services) -> Scene:
     await services.accounts.accounts.create("Acme")
-    await renew_tokens(services.stores.mongodb.database)
     rare, common = [await services.links.tags.create(ACCOUNT, name) for name in ("rare", "common")]
     domain = await services.links.domains.create(ACCOUNT, "go.example")
     config = await create_event_config(services, ACCOUNT)
@@ -216,14 +215,6 @@ async def make_deliveries(services: Services) -> None:
 
 async def held(scene: Scene, session: MongoSession) -> None:
     assert await scene.services.links.domains.lock([scene.domain.id], session) == {scene.domain.id}
-
-
-async def remove_zone(services: Services) -> None:
-    zone = "Europe/Berlin"
-    await services.stores.mongodb["accounts"].update_one(
-        {"_id": ACCOUNT}, {"$set": {"time_zones_obsolete": [zone]}}, upsert=True
-    )
-    await services.ingest.time_zone_changer()._delete_counts(ACCOUNT, zone)
 
 
 LISTS: dict[str, Query] = {
@@ -335,11 +326,9 @@ OTHERS: dict[str, Query] = {
     "a webhook by id": lambda scene: scene.services.webhooks.webhooks.find(new_id()),
     "an account by id": lambda scene: scene.services.accounts.accounts.find(new_id()),
     "an account's time zone": lambda scene: scene.services.accounts.time_zones.find(new_id()),
-    "accounts whose time zone changes": lambda scene: scene.services.accounts.time_zones.next_due(),
     "calendars of accounts": lambda scene: AccountCalendars(scene.services.stores.mongodb).get(
-        [one.bytes for one in ACCOUNTS], 0
+        [one.bytes for one in ACCOUNTS], now()
     ),
-    "rollups of an abandoned zone": lambda scene: remove_zone(scene.services),
     "clicks by id": lambda scene: scene.services.clicks.clicks.find(
         [one.bytes for one in scene.click_ids[:500]]
     ),

@@ -10,7 +10,9 @@ from msgspec import UNSET, Meta, UnsetType, field
 from tracker.access.audit import AuditObject, FieldChange, differences
 from tracker.accounts.accounts import Account
 from tracker.accounts.services import AccountCall
-from tracker.accounts.time_zones import AccountZone, checked_zone
+from tracker.accounts.time_zones import checked_zone
+from tracker.calendar import Calendar
+from tracker.clock import now
 from tracker.conversions.rules import (
     MAX_PER_CLICK,
     MAX_VALUE,
@@ -22,7 +24,7 @@ from tracker.errors import NotFound
 from tracker.web.call import Nothing
 from tracker.web.endpoint import Endpoints
 from tracker.web.resource import record_of
-from tracker.web.schema import AccountId, AccountQuery, Text, Timestamp, sent_fields, trimmed
+from tracker.web.schema import AccountId, AccountQuery, Day, Text, Timestamp, sent_fields, trimmed
 
 endpoint = Endpoints("accounts")
 
@@ -59,12 +61,11 @@ class ConversionRulesRecord(msgspec.Struct, kw_only=True):
 
 
 class TimeZoneChangeRecord(msgspec.Struct, kw_only=True):
-    """A change of time zone in progress. Reports use the old zone until all days are counted."""
+    """A change of time zone that has not begun. Earlier days keep the old zone."""
 
     time_zone: Annotated[str, Meta(description="the new one")]
-    requested_at: Timestamp
-    days: Annotated[int | None, Meta(description="days to count again; null: not known yet")]
-    days_done: int
+    first_day: Annotated[Day, Meta(description="the first day in it; begins as days did before")]
+    hours: Annotated[int, Meta(description="the length of that day", examples=[23])]
 
 
 class AccountRecord(msgspec.Struct, kw_only=True):
@@ -73,9 +74,11 @@ class AccountRecord(msgspec.Struct, kw_only=True):
     id: UUID
     name: str
     created_at: Timestamp
-    time_zone: Annotated[str, Meta(description="IANA name; the zone of days and hours in reports")]
+    time_zone: Annotated[
+        str, Meta(description="IANA name; the zone of days and hours in reports, today")
+    ]
     time_zone_change: Annotated[
-        TimeZoneChangeRecord | None, Meta(description="null: none in progress")
+        TimeZoneChangeRecord | None, Meta(description="null: none is ahead")
     ]
     conversion_rules: ConversionRulesRecord
 
@@ -146,24 +149,24 @@ async def change(call: AccountCall[Nothing, ChangeAccount]) -> AccountRecord:
     if call.body.name not in (UNSET, account.name):
         changes["name"] = FieldChange(before=account.name, after=call.body.name)
         account = await services.accounts.rename(account.id, str(call.body.name))
-    zone = await _change_zone(call, changes)
+    calendar = await _change_zone(call, changes)
     if changes:
         target = AuditObject(kind="account", id=account.id, name=account.name)
         await call.audit("account.changed", target, changes)
-    return _record(account, rules, zone)
+    return _record(account, rules, calendar)
 
 
 async def _change_zone(
     call: AccountCall[Nothing, ChangeAccount], changes: dict[str, FieldChange]
-) -> AccountZone:
-    """Request the time zone in the body, if it differs; return the account's zone."""
+) -> Calendar:
+    """Request the time zone in the body, if it differs; return the account's calendar."""
     time_zones, wanted = call.services.time_zones, call.body.time_zone
     if wanted is UNSET:
         return await time_zones.find(call.account_id)
-    before, zone = await time_zones.request(call.account_id, wanted)
+    before, calendar = await time_zones.request(call.account_id, wanted)
     if before != wanted:
         changes["time_zone"] = FieldChange(before=before, after=wanted)
-    return zone
+    return calendar
 
 
 async def _account(call: AccountCall[Any, Any]) -> Account:
@@ -174,12 +177,16 @@ async def _account(call: AccountCall[Any, Any]) -> Account:
     return account
 
 
-def _record(account: Account, rules: ConversionRules, zone: AccountZone) -> AccountRecord:
-    change = zone.change
+def _record(account: Account, rules: ConversionRules, calendar: Calendar) -> AccountRecord:
+    at = now()
+    change = calendar.change_after(at)
     return record_of(
         AccountRecord,
         account,
-        time_zone=zone.zone,
-        time_zone_change=change and record_of(TimeZoneChangeRecord, change, time_zone=change.zone),
+        time_zone=calendar.zone_at(at),
+        time_zone_change=change
+        and TimeZoneChangeRecord(
+            time_zone=change.zone, first_day=change.first.isoformat(), hours=change.hours
+        ),
         conversion_rules=record_of(ConversionRulesRecord, rules),
     )

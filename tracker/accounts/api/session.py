@@ -107,7 +107,7 @@ async def session_record(services: AccountServices, session: Session) -> Session
     account = await services.accounts.find(session.account_id)
     if person is None or current is None or account is None:
         raise NotFound("session: you are no longer in its account; sign in again")
-    zone = await services.time_zones.find(account.id)
+    calendar, at = await services.time_zones.find(account.id), now()
     scopes = SCOPES_OF[current.role]
     accounts, total = await _accounts(services, current)
     return SessionRecord(
@@ -115,8 +115,8 @@ async def session_record(services: AccountServices, session: Session) -> Session
         account=SessionAccount(
             id=account.id,
             name=account.name,
-            time_zone=zone.zone,
-            today=zone.calendar.day_of(now()).isoformat(),
+            time_zone=calendar.zone_at(at),
+            today=calendar.day_of(at).isoformat(),
         ),
         role=current.role,
         scopes=None if scopes is None else list(scopes),

@@ -20,7 +20,7 @@ async def feed_filter(call: FeedCall[Any, Nothing]) -> FeedFilter:
     query: FeedQuery = call.query
     calendar = calendar_of(DEFAULT_ZONE)
     if query.names_days:
-        calendar = (await call.services.time_zones.find(call.account_id)).calendar
+        calendar = await call.services.time_zones.find(call.account_id)
     wanted = query.filter(calendar, call.services.public_url.host)
     if wanted.transaction_id is None:
         return wanted

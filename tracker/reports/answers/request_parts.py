@@ -131,7 +131,7 @@ class Parts:
         return found
 
     def _no_days(self, name: str) -> BadRequest:
-        zone = self.calendar.zone
+        zone = self.calendar.zone_at(self.at)
         return BadRequest(f"{name}: the calendar of {zone} does not have all days")
 
     async def totals(self, name: str, query: ReportQuery) -> Measures:

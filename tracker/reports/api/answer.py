@@ -14,6 +14,7 @@ from tracker.reports.comparison import change_of, is_unfinished
 from tracker.reports.periods import DayRange
 from tracker.reports.query import GroupRow, Measures
 from tracker.reports.series import Interval, Step, step_at
+from tracker.web.schema import Day
 
 Count = int | UnsetType
 Unique = (
@@ -162,6 +163,36 @@ class Unfinished(msgspec.Struct, kw_only=True):
         ]
         | UnsetType
     ) = field(default=UNSET, name="previousStep")
+
+
+class TimeZoneChange(msgspec.Struct, kw_only=True):
+    """A day with which the account changes its time zone. Earlier days stay in the zone before."""
+
+    day: Annotated[Day, Meta(description="the first day in the new zone; begins as days before")]
+    hours: Annotated[int, Meta(description="the length of that day", examples=[23])]
+    previous_time_zone: Annotated[
+        str, Meta(description="the zone of the days before", examples=["UTC"])
+    ] = field(name="previousTimeZone")
+
+
+TimeZoneChanges = (
+    Annotated[list[TimeZoneChange], Meta(description="the changes in dateRange, if any")]
+    | UnsetType
+)
+
+
+def zone_of(calendar: Calendar, days: DayRange, at: datetime) -> str:
+    """Return the zone of the last of these days, or of a moment before it."""
+    return calendar.zone_at(min(at, calendar.start_of(days.last)))
+
+
+def zone_changes(calendar: Calendar, days: DayRange) -> list[TimeZoneChange] | UnsetType:
+    found = [
+        TimeZoneChange(day=one.first.isoformat(), hours=one.hours, previous_time_zone=one.before)
+        for one in calendar.changes
+        if days.first <= one.first <= days.last
+    ]
+    return found or UNSET
 
 
 class ChosenColumns:

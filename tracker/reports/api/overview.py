@@ -17,7 +17,10 @@ from tracker.reports.api.answer import (
     ReportMeasures,
     ReportRow,
     ReportStep,
+    TimeZoneChanges,
     Unfinished,
+    zone_changes,
+    zone_of,
 )
 from tracker.reports.api.reports import check_domains
 from tracker.reports.api.schema import (
@@ -100,6 +103,7 @@ class OverviewFigures(msgspec.Struct, kw_only=True):
     date_range: DateRange = field(name="dateRange")
     previous_date_range: DateRange | UnsetType = field(default=UNSET, name="previousDateRange")
     time_zone: TimeZone = field(name="timeZone")
+    time_zone_changes: TimeZoneChanges = field(default=UNSET, name="timeZoneChanges")
     unfinished: (
         Annotated[Unfinished, Meta(description="only while the days are not over")] | UnsetType
     ) = UNSET
@@ -171,7 +175,8 @@ def _answer(body: CreateOverview, found: Overview, calendar: Calendar) -> Overvi
             )
         },
         date_range=body.date_range,
-        time_zone=calendar.zone,
+        time_zone=zone_of(calendar, days, found.at),
+        time_zone_changes=zone_changes(calendar, days),
         unfinished=chosen.unfinished(days, found.at, calendar, interval, previous),
     )
     if previous is not None and previous.steps is not None:

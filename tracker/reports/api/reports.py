@@ -19,7 +19,10 @@ from tracker.reports.api.answer import (
     ReportRow,
     ReportStep,
     ReportTotals,
+    TimeZoneChanges,
     Unfinished,
+    zone_changes,
+    zone_of,
 )
 from tracker.reports.api.schema import (
     CreateReport,
@@ -53,6 +56,7 @@ class ReportAnswer(msgspec.Struct, kw_only=True):
     group_by: GroupBy = field(name="groupBy")
     date_range: DateRange = field(name="dateRange")
     time_zone: TimeZone = field(name="timeZone")
+    time_zone_changes: TimeZoneChanges = field(default=UNSET, name="timeZoneChanges")
     pagination: Pagination
     interval: Interval | UnsetType = UNSET
     series: list[ReportStep] | UnsetType = UNSET
@@ -141,18 +145,17 @@ def _query(account_id: UUID, body: RowsRequest) -> ReportQuery:
 
 
 def _answer(body: CreateReport, found: DetailedReport, calendar: Calendar) -> ReportAnswer:
-    chosen, previous = ChosenColumns(body.columns), found.previous
+    chosen, previous, days = ChosenColumns(body.columns), found.previous, body.date_range.days()
     answer = ReportAnswer(
         rows=chosen.rows(found.report.rows, found.previous_rows),
         totals=chosen.totals(found.report.totals, previous.totals if previous else None),
         group_by=body.group_by,
         date_range=body.date_range,
-        time_zone=calendar.zone,
+        time_zone=zone_of(calendar, days, found.at),
+        time_zone_changes=zone_changes(calendar, days),
         pagination=pagination_of(body.page, body.page_size, found.report.total_rows),
         interval=body.interval,
-        unfinished=chosen.unfinished(
-            body.date_range.days(), found.at, calendar, body.interval, previous
-        ),
+        unfinished=chosen.unfinished(days, found.at, calendar, body.interval, previous),
     )
     if found.steps is not None:
         answer.series = chosen.steps(found.steps)

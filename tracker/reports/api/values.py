@@ -10,6 +10,7 @@ from tracker.calendar import Calendar
 from tracker.clock import now
 from tracker.errors import BadRequest
 from tracker.reports.answers.request_parts import parts_at_one_snapshot
+from tracker.reports.api.answer import zone_of
 from tracker.reports.api.filters import FilterName
 from tracker.reports.api.schema import DateRange, Search
 from tracker.reports.dimensions import NO_KEY
@@ -117,5 +118,5 @@ async def list_values(call: ReportCall[ListReportValues, Nothing]) -> ReportValu
         ],
         dimension=query.dimension,
         date_range=date_range,
-        time_zone=parts.calendar.zone,
+        time_zone=zone_of(parts.calendar, days, parts.at),
     )

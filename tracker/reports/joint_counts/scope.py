@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any, Final, NamedTuple, Protocol
 from uuid import UUID
 
-from tracker.accounts.time_zones import zone_of
+from tracker.accounts.time_zones import calendar_in
 from tracker.calendar import Calendar
 from tracker.clock import now
 from tracker.reports.columns import Columns
@@ -72,8 +72,7 @@ class Moment(NamedTuple):
 
 
 async def moment_of(reader: MongoReads, account_id: UUID) -> Moment:
-    zone = await zone_of(reader, account_id)
-    return Moment(reader, zone.calendar, now())
+    return Moment(reader, await calendar_in(reader, account_id), now())
 
 
 class RecentKey(NamedTuple):

@@ -79,7 +79,7 @@ class DayCounts:
         self._reader = reader
 
     async def recounted(self, account_id: UUID, day: str, calendar: Calendar = UTC) -> DayCount:
-        rollup = Rollup({account_id.bytes: [calendar]})
+        rollup = Rollup({account_id.bytes: calendar})
         with pymongo.timeout(RECOUNT_SECONDS):
             clicks = await self._count_clicks(rollup, account_id, day, calendar)
             events = await self._count_events(rollup, account_id, day, calendar)
@@ -97,20 +97,6 @@ class DayCounts:
             domain_names | rollup.domain_names(),
             version,
         )
-
-    async def copied(self, account_id: UUID, day: str, zone: str, original: str) -> DayCount:
-        """Return a day in `zone`, recounted from the rollups of `original`.
-
-        Its clicks may be deleted.
-        """
-        with pymongo.timeout(RECOUNT_SECONDS):
-            original_sums, domain_names = await self._stored(account_id, day, original)
-            stored, _ = await self._stored(account_id, day, zone)
-            version = await self._version(account_id, day, zone)
-        renamed = {one: one._replace(of=of_zone(one.of.split()[0], zone)) for one in original_sums}
-        copied = {renamed[one]: sums for one, sums in original_sums.items()}
-        named = {renamed[one]: name for one, name in domain_names.items()}
-        return DayCount(account_id, zone, day, 0, 0, copied, stored, named, version)
 
     async def _version(self, account_id: UUID, day: str, zone: str) -> int:
         of_day = {"_id": version_id(account_id, day, zone)}

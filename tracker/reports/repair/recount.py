@@ -1,13 +1,12 @@
 """The recount of a day: rollups are compared with the stored documents, and corrected.
 
-Called by the operator's `verify` and `rebuild_rollups`, and when an account changes its time zone.
+Called by the operator's `verify` and `rebuild_rollups`.
 Drains continue counting. A correction adds the difference of one snapshot in one step, which
 commutes with other additions. So a report sees either the old figure or the right one.
 """
 
 import asyncio
-import secrets
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
 from typing import Any, Final
 from uuid import UUID
@@ -36,9 +35,6 @@ from tracker.stores.mongodb.transaction import MongoSession, in_transaction
 
 CORRECTIONS_NUMBER: Final = 1000
 """The drain number of corrections. Drains have lower ones, so they never wait for each other."""
-
-InCorrection = Callable[[MongoSession], Awaitable[None]]
-"""Runs in each transaction of a correction, and raises to abandon it."""
 
 
 class Recount:
@@ -71,54 +67,23 @@ class Recount:
                 found |= set(await self._database["rollups"].distinct("_id.day", counted))
         return sorted(day for day in found if first <= day <= last)
 
-    async def correct(
-        self,
-        account_id: UUID,
-        day: str,
-        calendar: Calendar = UTC,
-        in_correction: InCorrection | None = None,
-    ) -> int:
+    async def correct(self, account_id: UUID, day: str, calendar: Calendar = UTC) -> int:
         """Correct the rollups of a day. Return the number of wrong sums.
 
         Simultaneous corrections never add a difference twice, because each increments the day's
-        version. Raises as `in_correction`.
+        version.
         """
-        return await self._correct_to(
-            lambda days: days.recounted(account_id, day, calendar), in_correction
-        )
-
-    async def copy(
-        self,
-        account_id: UUID,
-        day: str,
-        zone: str,
-        original: str,
-        in_correction: InCorrection | None = None,
-    ) -> int:
-        """Make the rollups of a day in `zone` equal those in `original`, as `correct` does."""
-        return await self._correct_to(
-            lambda days: days.copied(account_id, day, zone, original), in_correction
-        )
-
-    async def _correct_to(
-        self, count: Callable[[DayCounts], Awaitable[DayCount]], in_correction: InCorrection | None
-    ) -> int:
         while True:
             async with self._reader.at_one_snapshot() as snapshot:
-                counted = await count(DayCounts(snapshot))
+                counted = await DayCounts(snapshot).recounted(account_id, day, calendar)
             missing = await asyncio.to_thread(counted.differences)
             if not missing:
                 return 0
-            if await self._correct(counted, missing, in_correction):
-                await self._due.hasten([counted.account_id], now())
+            if await self._correct(counted, missing):
+                await self._due.hasten([account_id], now())
                 return sum(map(len, missing.values()))
 
-    async def _correct(
-        self,
-        counted: DayCount,
-        missing: Mapping[RollupId, Sums],
-        in_correction: InCorrection | None,
-    ) -> bool:
+    async def _correct(self, counted: DayCount, missing: Mapping[RollupId, Sums]) -> bool:
         """Add the differences. Return False if another correction was first."""
         async with await self._database.client.start_session() as session:
             for number, piece in enumerate(_pieces(missing)):
@@ -132,7 +97,7 @@ class Recount:
                 if _account_of(counted) not in piece:
                     updates.append(_correction_of_account(counted))
                 version = counted.version + number
-                if not await self._correct_piece(counted, version, updates, session, in_correction):
+                if not await self._correct_piece(counted, version, updates, session):
                     return False
         return True
 
@@ -142,11 +107,8 @@ class Recount:
         version: int,
         piece: Sequence[Mapping[str, Any]],
         session: MongoSession,
-        in_correction: InCorrection | None,
     ) -> bool:
         async def work(session: MongoSession) -> bool:
-            if in_correction is not None:
-                await in_correction(session)
             taken = await self._take_version(counted, version, session)
             if taken:
                 await run_updates(self._database, "rollups", piece, session)
@@ -209,12 +171,8 @@ def _correction_of_account(counted: DayCount) -> dict[str, Any]:
 
 
 def _correction() -> dict[str, int]:
-    """Return the update that marks a rollup as corrected: a random number.
-
-    A report may cache counts of a zone just after its rollups were deleted. If the account returns
-    to that zone, their fingerprint must not match.
-    """
-    return {f"total.{CORRECTIONS}": 1 + secrets.randbits(32)}
+    """Return the update that marks a rollup as corrected."""
+    return {f"total.{CORRECTIONS}": 1}
 
 
 def _pieces(missing: Mapping[RollupId, Sums]) -> Iterator[list[RollupId]]:

@@ -13,16 +13,16 @@ where a CELL has the measures that are not zero:
   bots and prefetches);
 - `conversions`, `value` and `payout`, and their share from bots, as `bot_conversions` and so on;
 - `changes` in `total` and `hour`: the number of subtracted events;
-- `corrections` in `total`, to which a recount adds a random number. Both only grow: they show that
+- `corrections` in `total`, which a recount increments. Both only grow: they show that
   a value has moved although the sums are equal (`reports/joint_counts/fingerprints`).
 
 `link_id` is null for the account, and for conversions without a click. A drain writes only
 documents of its number, in the field `slot`, so drains never wait for each other. Reports add up
 all numbers. Further cells of a full document have further numbers (`reports/rollups/parts`).
 
-Days and hours are those of a calendar. Outside UTC, `of` ends with the zone, as in
-`account Europe/Berlin`. Hours are numbered from the start of the day, up to "24" and more. An
-account that changes its zone has the documents of both.
+Days and hours are those of the account's calendar. Hours are numbered from the start of the day, up
+to "24" and more. Outside UTC, `of` ends with the calendar's `zone`, as in `account Europe/Berlin`.
+It stays when the account changes its zone.
 """
 
 from collections.abc import Collection, Mapping

@@ -42,15 +42,15 @@ _BOT_EVENTS: Final[Measures] = (
 
 _visitor_values: Final = itemgetter(*visitor_dimensions.NAMES)
 
-Calendars = Mapping[bytes, Sequence[Calendar]]
-"""The calendars of each account, by its id; UTC for missing ones."""
+Calendars = Mapping[bytes, Calendar]
+"""The calendar of each account, by its id; UTC for missing ones."""
 
 _GroupKey = tuple[bytes, Day, Values, str, Measures]
 """Account, day, values, event configuration, measures: all but the link and its domain."""
 
 
 class Rollup:
-    """A collector of clicks and events. A click takes about 4 µs for each calendar."""
+    """A collector of clicks and events. A click takes about 4 µs."""
 
     def __init__(self, calendars: Calendars | None = None) -> None:
         self._calendars = calendars or {}
@@ -72,23 +72,16 @@ class Rollup:
             visitor = _visitor_values(click)
         except KeyError:  # it was stored before there was the newest dimension
             visitor = visitor_dimensions.values_in(click)
-        if not self._calendars:  # without a loop, because nearly every click is counted here
-            values = (at.hour, visitor)
-            account_id, day = click["account_id"], at.toordinal()
-            self._add(account_id, day, link_id, domain_name, values, "", measures, count)
-            return
-        for day, hour in self._hours(click):
-            values = (hour, visitor)
-            self._add(click["account_id"], day, link_id, domain_name, values, "", measures, count)
+        # Without a call, because nearly every click is counted in UTC.
+        day, hour = self._day_and_hour(click) if self._calendars else (at.toordinal(), at.hour)
+        values = (hour, visitor)
+        self._add(click["account_id"], day, link_id, domain_name, values, "", measures, count)
 
     def add_event(self, event: Mapping[str, Any], sign: int = 1) -> None:
         """Add an event, or subtract it with sign -1, if its status counts."""
         if event["account_id"] is None or event["status"] not in COUNTED:
             return
-        for day, hour in self._hours(event):
-            self._add_event(event, day, hour, sign)
-
-    def _add_event(self, event: Mapping[str, Any], day: Day, hour: int, sign: int) -> None:
+        day, hour = self._day_and_hour(event)
         values = (hour, visitor_dimensions.values_in(event))
         account_id, link_id = event["account_id"], event.get("link_id")
         domain_name = event.get("domain_name", UNKNOWN)
@@ -102,20 +95,15 @@ class Rollup:
         ]
         self._add(account_id, day, link_id, domain_name, values, name, measures, sign, money)
 
-    def _hours(self, document: Mapping[str, Any]) -> Sequence[tuple[Day, int]]:
-        """Return the day and the hour in each calendar of the account."""
-        calendars = self._calendars.get(_as_bytes(document["account_id"]) or b"")
+    def _day_and_hour(self, document: Mapping[str, Any]) -> tuple[Day, int]:
+        """Return the day and the hour in the account's calendar."""
+        calendar = self._calendars.get(_as_bytes(document["account_id"]) or b"")
         at = document["at"]
-        if calendars is None:
-            return ((at.toordinal(), at.hour),)
-        found = []
-        for calendar in calendars:
-            day, hour = calendar.day_and_hour(at)
-            number = day.toordinal()
-            found.append(
-                (number if calendar.zone == DEFAULT_ZONE else (number, calendar.zone), hour)
-            )
-        return found
+        if calendar is None:
+            return at.toordinal(), at.hour
+        day, hour = calendar.day_and_hour(at)
+        number = day.toordinal()
+        return (number if calendar.zone == DEFAULT_ZONE else (number, calendar.zone)), hour
 
     def sums(self) -> dict[RollupId, Sums]:
         """Return the sums by document, without zeros."""

@@ -94,8 +94,7 @@ async def _read(
     account_id = share.account_id
     report = msgspec.json.decode(share.report, type=SharedReport)
     with services.shared_limiter.acquire(account_id):
-        zone = await services.time_zones.find(account_id)
-        today = zone.calendar.day_of(now())
+        today = (await services.time_zones.find(account_id)).day_of(now())
         wanted = report.overview(account_id, today, measure)
         found = await overview(services.reports, account_id, wanted)
         named = await filter_names(services.mongodb.reads, account_id, wanted.filters.values())

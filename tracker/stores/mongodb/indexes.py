@@ -10,10 +10,6 @@ from tracker.stores.mongodb.order import BY_NAME
 _EXISTING = {"$exists": True}
 
 INDEXES: dict[str, list[IndexModel]] = {
-    "accounts": [
-        # Only accounts that change their time zone have this field.
-        IndexModel([("time_zone_due", ASCENDING)], name="time_zone_due", sparse=True),
-    ],
     "api_keys": [
         IndexModel([("sha256", ASCENDING)], name="by_hash", unique=True),
         IndexModel([("account_id", ASCENDING), ("_id", DESCENDING)], name="by_account"),

@@ -17,7 +17,6 @@ rate_limit:<scope>:<owner>          string   requests since the window began; th
 visitors:salt:<day>                 string   the salt of the day's visitors; 48 h
 visitors:<day>:<bucket>             hash     visitor (salted hash): id of the first click; 48 h
 visitors:{<part>}:<day>:<bucket>    hash     the same in a cluster, by the bucket's first digit
-time_zones                          string   lease: changes accounts' time zones; 60 s
 joint_counts                        string   lease: counts finished days ahead; 60 s
 partition:<number>                  string   lease: reads this partition of the journal; 10 s
 drains                              zset     live drains, by time of presumed death; 10 s
@@ -47,7 +46,6 @@ COPIES_FILLED = "copies:filled"
 COPIES_LEASE = "copies"
 DRAIN_SESSIONS = "{slot}:sessions"
 DRAIN_COUNTER_SUMS = "fleet:counters"
-TIME_ZONES_LEASE = "time_zones"
 JOINT_COUNTS_LEASE = "joint_counts"
 DRAINS = "drains"
 

@@ -10,6 +10,7 @@ import msgspec
 from msgspec import Meta, field
 
 from tracker.calendar import Calendar
+from tracker.clock import now
 from tracker.stores.mongodb.reads import MongoReads
 from tracker.web.call import Nothing
 from tracker.web.endpoint import Endpoints
@@ -53,8 +54,8 @@ class WebhookStatistics(msgspec.Struct, kw_only=True):
 async def show(call: WebhookCall[Nothing, Nothing]) -> WebhookStatistics:
     """Show the last deliveries by day and state, and the response times of the receiver."""
     webhook = await WEBHOOKS.find(call)
-    zone = await call.services.time_zones.find(call.account_id)
-    days, took = await statistics(call.services.mongodb.reads, webhook.id, zone.calendar)
+    calendar = await call.services.time_zones.find(call.account_id)
+    days, took = await statistics(call.services.mongodb.reads, webhook.id, calendar)
     return WebhookStatistics(
         deliveries=sum(of_day.total() for of_day in days.values()),
         days=[
@@ -70,7 +71,7 @@ async def show(call: WebhookCall[Nothing, Nothing]) -> WebhookStatistics:
         ],
         median_milliseconds=took[len(took) // 2] if took else None,
         p95_milliseconds=took[len(took) * 95 // 100] if took else None,
-        time_zone=zone.zone,
+        time_zone=calendar.zone_at(now()),
     )
 
 

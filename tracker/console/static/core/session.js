@@ -22,8 +22,12 @@ export function can(scope) {
   return scopes === null || scopes.includes(scope) || scopes.includes(`${scope.split(":")[0]}:*`);
 }
 
-/** Return the day that it is in the account's time zone; of one unknown here, as the API told. */
+/**
+ * Return the day that it is in the account; in a time zone unknown here, as the API told. After a
+ * change of the zone it can be a day that clocks do not show yet.
+ */
 export function today() {
   const { time_zone, today: told } = session.value.account;
-  return knownZone(time_zone) === time_zone ? todayIn(time_zone) : told;
+  const shown = knownZone(time_zone) === time_zone ? todayIn(time_zone) : told;
+  return shown > told ? shown : told;
 }

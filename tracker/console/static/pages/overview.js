@@ -43,7 +43,7 @@ import {
   switched,
 } from "console/reports/query";
 import { ReportView } from "console/reports/report";
-import { daysText } from "console/reports/words";
+import { daysText, zoneText } from "console/reports/words";
 
 const FilterDialog = lazy("console/reports/filter", "FilterDialog");
 const ShareDialog = lazy("console/reports/share", "ShareDialog");
@@ -244,7 +244,9 @@ function Controls({ report, answer, step }) {
     ${choice("compare", "Comparison", COMPARISONS)}
     ${choice("interval", "Steps", intervalsFor(report.days))}
     ${choice("bots", "Bots", BOTS)}
-    <span class="hint">Days of ${answer.data?.timeZone ?? session.value.account.time_zone}</span>
+    <span class="hint">
+      Days of ${answer.data ? zoneText(answer.data) : session.value.account.time_zone}
+    </span>
   </div>`;
 }
 

@@ -1,6 +1,6 @@
 /** Settings, Account: its name, its time zone, and the rules against forged conversions. */
 
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import { api, owned } from "console/core/api";
 import { Switch, TextField } from "console/core/fields";
 import { format } from "console/core/format";
@@ -11,6 +11,7 @@ import { can, session } from "console/core/session";
 import { toast } from "console/core/toasts";
 import { CopyValue } from "console/parts/code";
 import { SettingsHeader } from "console/parts/settings";
+import { stepText } from "console/reports/words";
 
 /** The rules that are switched on and off, with what they mean. */
 const SWITCHES = [
@@ -22,13 +23,9 @@ const SWITCHES = [
   ["no_negative_values", "No values below zero", "Refunds are then refused too."],
 ];
 
-/** How often the progress of a change of the time zone is asked for. */
-const PROGRESS_MS = 2000;
-
 /** The page. */
 export default function AccountSettings() {
   const account = useLoad((signal) => api.get("/api/account", {}, signal), []);
-  useZoneChange(account);
   return html`
     <${SettingsHeader} title="Account" />
     <${ErrorNote} error=${account.error} retry=${account.reload} />
@@ -62,21 +59,6 @@ function remember({ id, name, time_zone }) {
   const accounts = session.value.accounts.map((one) => (one.id === id ? { ...one, name } : one));
   const account = { ...session.value.account, name, time_zone };
   session.value = { ...session.value, account, accounts };
-}
-
-/** Load the account again and again while its time zone changes. */
-function useZoneChange({ data, loading, reload }) {
-  const changing = data?.time_zone_change?.time_zone;
-  useEffect(() => {
-    if (!changing || loading) return undefined;
-    const timer = setTimeout(reload, PROGRESS_MS);
-    return () => clearTimeout(timer);
-  }, [changing, loading]);
-  useEffect(() => {
-    if (!data || data.time_zone === session.value.account.time_zone) return;
-    remember(data);
-    toast(`Reports are in ${data.time_zone} now`);
-  }, [data?.time_zone]);
 }
 
 function NameForm({ account, change }) {
@@ -134,7 +116,7 @@ function TimeZoneForm({ account, change }) {
       label="Time zone"
       name="time_zone"
       list="time-zones"
-      hint="Days and hours in reports are those of this zone, such as Europe/Berlin. Type a city."
+      hint="Days and hours in reports are those of this zone, such as Europe/Berlin, from the next day on. Type a city."
       required
       disabled=${fixed}
       error=${error}
@@ -143,7 +125,7 @@ function TimeZoneForm({ account, change }) {
     />
     <datalist id="time-zones">${zones().map((one) => html`<option value=${one} />`)}</datalist>
     <${ErrorNote} error=${error} fields=${["time_zone"]} />
-    ${account.time_zone_change && html`<${ZoneProgress} account=${account} />`}
+    ${account.time_zone_change && html`<${ZoneChange} account=${account} />`}
     ${
       !fixed &&
       html`<div class="row end">
@@ -166,19 +148,11 @@ function zones() {
   return [...new Set(["UTC", ...(Intl.supportedValuesOf?.("timeZone") ?? [])])];
 }
 
-function ZoneProgress({ account: { time_zone, time_zone_change: change } }) {
-  const done =
-    change.days === null
-      ? "It begins in a moment"
-      : `${format.number(change.days_done)} of ${format.count(change.days, "day")} done`;
-  return html`<div class="stack close" role="status">
-    <p>
-      Everything is being counted again in ${change.time_zone}. ${done}. Until then reports are in ${
-        time_zone
-      }.
-    </p>
-    <progress aria-label="Days counted again" max=${change.days || 1} value=${change.days_done} />
-  </div>`;
+function ZoneChange({ account: { time_zone, time_zone_change: change } }) {
+  return html`<p role="status">
+    Days are those of ${change.time_zone} from ${stepText(change.first_day)} on. That day has
+    ${format.count(change.hours, "hour")}; earlier ones stay in ${time_zone}.
+  </p>`;
 }
 
 function RulesForm({ rules, change }) {

@@ -13,7 +13,7 @@ import { Button, ErrorNote, Skeleton, Tag } from "console/core/parts";
 import { CARDS, filterText } from "console/reports/dimensions";
 import { groupOf } from "console/reports/measures";
 import { ReportView } from "console/reports/report";
-import { daysText } from "console/reports/words";
+import { daysText, zoneText } from "console/reports/words";
 
 const REPORT_MS = 35_000;
 const DEFAULT_MEASURE = "clicks";
@@ -125,7 +125,7 @@ function SharedReport({ first, read }) {
       <div>
         <h1>${data.name}</h1>
         <p class="about">
-          ${daysText(data.dateRange)}, days of ${data.timeZone}
+          ${daysText(data.dateRange)}, days of ${zoneText(data)}
           ${data.expiresAt && `. Shared until ${format.date(data.expiresAt)}`}
         </p>
         <${Narrowed} ...${data} />

@@ -45,6 +45,17 @@ export function daysText({ from, to }) {
     .join(" to ");
 }
 
+/**
+ * Return the zone of a report's days, and where it changes: "Europe/Berlin; before Sun 11 Jan,
+ * which has 23 hours, UTC".
+ */
+export function zoneText({ timeZone, timeZoneChanges = [] }) {
+  const changes = timeZoneChanges.map(({ day, hours, previousTimeZone }) => {
+    return `; before ${stepText(day)}, which has ${format.count(hours, "hour")}, ${previousTimeZone}`;
+  });
+  return [timeZone, ...changes].join("");
+}
+
 // ------------------------------------------------------------------------------------- comparison
 
 const POINTS = new Intl.NumberFormat(undefined, { maximumFractionDigits: 1 });
