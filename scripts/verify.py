@@ -13,13 +13,11 @@ from redis.exceptions import RedisError
 from scripts.command import Command, OutputRow, add_days, require_account, uuid
 from scripts.progress import Progress
 from tracker.calendar import Calendar
-from tracker.clock import now
 from tracker.ingest.record import ENTRY_DECODER
 from tracker.journal.backlog import Backlog
 from tracker.journal.dead_letters import DeadLetters
 from tracker.journal.spool_folder import SpoolFolder
 from tracker.links.counts.recount import LinkRecount
-from tracker.reports.joint_counts.scope import Moment
 from tracker.reports.query import Measures, ReportQuery
 from tracker.reports.repair.day_count import DayCount, DayCounts
 from tracker.reports.repair.joint_check import JointCheck
@@ -119,9 +117,7 @@ async def _verify_day(
     """Return the figures of a day."""
     async with services.stores.mongodb.reads.at_one_snapshot() as snapshot:
         counted = await DayCounts(snapshot).recounted(account, one, calendar)
-        reported_day = await services.reports.reports.run(
-            _query(account, one), Moment(snapshot, calendar, now())
-        )
+        reported_day = await services.reports.reports.run(_query(account, one), snapshot)
         figures = _figures(counted, reported_day.totals)
         _explain(counted)
         wrong = await JointCheck(services.stores.mongodb.database, account, calendar).wrong(

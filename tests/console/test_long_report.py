@@ -11,8 +11,8 @@ from tests.console.people import sign_in
 from tests.factories import create_share
 from tracker.accounts.accounts import Account
 from tracker.errors import TooSlow
-from tracker.reports.answers.turn import PROGRESS_HEADER
-from tracker.reports.query import ReportQuery
+from tracker.reports.answers import one_report
+from tracker.reports.joint_counts.report_run import PROGRESS_HEADER
 from tracker.service.services import Services
 
 
@@ -22,15 +22,15 @@ async def test_a_long_report_shows_how_far_it_is_and_goes_on_by_itself(
     account: Account,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    run, release, shares = services.reports.reports.run, asyncio.Event(), iter(["0.30", "0.62"])
+    page_of, release, shares = one_report._page, asyncio.Event(), iter(["0.30", "0.62"])
 
-    async def slow(query: ReportQuery, *given: Any) -> object:
+    async def slow(*given: Any) -> object:
         if share := next(shares, None):
             raise TooSlow("report: not done", 1, {PROGRESS_HEADER: share})
         await release.wait()
-        return await run(query, *given)
+        return await page_of(*given)
 
-    monkeypatch.setattr(services.reports.reports, "run", slow)
+    monkeypatch.setattr(one_report, "_page", slow)
     async with open_page() as (page, problems):
         problems.expected.append("503")
         await sign_in(services, page, account.id)
@@ -48,14 +48,14 @@ async def test_a_long_report_that_is_shared_goes_on_by_itself(
     account: Account,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    run, shares = services.reports.reports.run, iter(["0.30", "0.62"])
+    page_of, shares = one_report._page, iter(["0.30", "0.62"])
 
-    async def slow(query: ReportQuery, *given: Any) -> object:
+    async def slow(*given: Any) -> object:
         if share := next(shares, None):
             raise TooSlow("report: not done", 1, {PROGRESS_HEADER: share})
-        return await run(query, *given)
+        return await page_of(*given)
 
-    monkeypatch.setattr(services.reports.reports, "run", slow)
+    monkeypatch.setattr(one_report, "_page", slow)
     made = await create_share(services, account.id)
     async with open_page() as (page, problems):
         problems.expected.append("503")
@@ -72,7 +72,7 @@ async def test_a_report_that_gets_no_further_is_an_error_with_a_way_to_try_again
     async def stuck(*_: object) -> object:
         raise TooSlow("report: not done", 1, {PROGRESS_HEADER: "0.30"})
 
-    monkeypatch.setattr(services.reports.reports, "run", stuck)
+    monkeypatch.setattr(one_report, "_page", stuck)
     async with open_page() as (page, problems):
         problems.expected.append("503")
         await sign_in(services, page, account.id)

@@ -24,7 +24,7 @@ TODAY, YESTERDAY = datetime(2026, 10, 15, tzinfo=UTC), datetime(2026, 10, 14, tz
 @pytest.fixture
 def at_night(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let reports be read at NOW."""
-    monkeypatch.setattr("tracker.reports.joint_counts.scope.now", lambda: NOW)
+    monkeypatch.setattr("tracker.reports.answers.reports.now", lambda: NOW)
 
 
 @asynccontextmanager

@@ -140,7 +140,7 @@ async def test_large_hours_of_a_day_that_is_not_over_are_counted_ahead_too(
     history = await set_the_scene(services)
     noon = datetime(FIRST.year, FIRST.month, FIRST.day, 12, tzinfo=UTC)
     monkeypatch.setattr(joint_counting, "now", lambda: noon)
-    monkeypatch.setattr("tracker.reports.joint_counts.scope.now", lambda: noon)
+    monkeypatch.setattr("tracker.reports.answers.reports.now", lambda: noon)
     monkeypatch.setattr(joint_counting, "LARGE_HOUR", 1)
     assert await counting(services).count_days() > 0
     rows = await services.stores.mongodb["joint_counts"].find({}).to_list(None)
@@ -171,7 +171,7 @@ async def test_a_report_of_an_hour_that_is_not_over_reads_what_landed_since_it_w
     history = await set_the_scene(services)
     at = datetime(FIRST.year, FIRST.month, FIRST.day, 10, 30, tzinfo=UTC)
     monkeypatch.setattr(joint_counting, "now", lambda: at)
-    monkeypatch.setattr("tracker.reports.joint_counts.scope.now", lambda: at)
+    monkeypatch.setattr("tracker.reports.answers.reports.now", lambda: at)
     monkeypatch.setattr(joint_counting, "LARGE_HOUR", 1)
     monkeypatch.setattr("tracker.reports.joint_counts.hour_so_far._FEW", 0)
     assert await counting(services).count_days() > 0
@@ -208,9 +208,7 @@ async def test_an_hour_is_counted_on_only_if_many_have_landed_and_once_when_it_h
     assert await count_at(62) == 0
     hour = {"at": {"$gte": ten, "$lt": ten + timedelta(hours=1)}}
     await services.stores.mongodb["clicks"].delete_many(hour)
-    monkeypatch.setattr(
-        "tracker.reports.joint_counts.scope.now", lambda: ten + timedelta(minutes=80)
-    )
+    monkeypatch.setattr("tracker.reports.answers.reports.now", lambda: ten + timedelta(minutes=80))
     query = structs.replace(query_of(history, "os", country=["DE", "FR"]), last=FIRST)
     await check(services, Counted(history, HOST), query)
 

@@ -20,7 +20,7 @@ from tracker.ids import new_id
 from tracker.ingest import calendars
 from tracker.ingest.calendars import AccountCalendars
 from tracker.ingest.drain import Drain
-from tracker.reports.joint_counts import scope
+from tracker.reports.answers import reports
 from tracker.reports.query import ReportQuery
 from tracker.service.services import Services
 
@@ -49,7 +49,7 @@ class Now:
         self._monkeypatch = monkeypatch
 
     def set(self, at: datetime) -> None:
-        for module in (calendars, scope, time_zones):
+        for module in (calendars, reports, time_zones):
             self._monkeypatch.setattr(module, "now", lambda: at)
 
 

@@ -16,7 +16,6 @@ from tracker.errors import BadRequest, Unavailable
 from tracker.ids import new_id
 from tracker.reports import columns, limits
 from tracker.reports.answers.overview import read_overview
-from tracker.reports.answers.request_parts import parts_at_one_snapshot
 from tracker.reports.columns import CLICK_MEASURES
 from tracker.reports.joint_counts.store import JointCounts, JointId, NewCounts
 from tracker.reports.memory import ReportMemory, bytes_of
@@ -109,10 +108,8 @@ async def test_what_days_were_counted_from_is_given_back_before_the_next(
     )
     panels = [replace(query, group_by=one) for one in ("country", "browser", "bot")]
     memory = services.reports.reports.memory = ReportMemory(10**9, 150_000)
-    async with parts_at_one_snapshot(
-        services.stores.mongodb.reads, services.reports.reports, account_id
-    ) as parts:
-        found = await read_overview(parts, query, "day", None, panels)
+    async with services.reports.reports.begin(account_id) as run:
+        found = await read_overview(run, query, "day", None, panels)
     assert found.series.totals.clicks == 400
     assert memory.taken == 0
 

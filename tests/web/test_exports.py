@@ -20,7 +20,9 @@ from tests.web.table import KEYED_ENDPOINTS
 from tests.web.world import World
 from tracker.accounts.accounts import Account
 from tracker.reports.answers.reading import Reading
+from tracker.reports.answers.selection import Selection
 from tracker.reports.api import reports
+from tracker.reports.joint_counts.report_run import ReportRun
 from tracker.reports.query import ReportQuery
 from tracker.service.services import Services
 from tracker.web.call import Nothing
@@ -300,9 +302,9 @@ async def test_a_report_is_read_once_and_sent_in_pieces(
     monkeypatch.setattr(reports, "PIECE_ROWS", 2)
     read: list[ReportQuery] = []
 
-    def counted(database: Any, query: ReportQuery, *others: Any) -> Reading:
+    def counted(run: ReportRun, query: ReportQuery, selection: Selection) -> Reading:
         read.append(query)
-        return Reading(database, query, *others)
+        return Reading(run, query, selection)
 
     scene = await reported(services, client)
     asked = {"groupBy": group_by, "dateRange": days(2, 3), "sort": "name"}
@@ -311,7 +313,7 @@ async def test_a_report_is_read_once_and_sent_in_pieces(
         assert len(listed) > 2
         body = {"accountId": str(scene.history.account_id), **asked, **compared}
         with monkeypatch.context() as patched:
-            patched.setattr("tracker.reports.answers.reports.Reading", counted)
+            patched.setattr("tracker.reports.answers.one_report.Reading", counted)
             response = await scene.api.post("/api/reports", **body, format="ndjson")
         sent = [json.loads(line, parse_float=Decimal) for line in response.body.splitlines()]
         assert sent == listed

@@ -35,7 +35,8 @@ from tracker.reports.joint_counts.counts import Counts
 from tracker.reports.joint_counts.due_accounts import DueAccounts, StoredTally
 from tracker.reports.joint_counts.hour_so_far import STORING_TIME
 from tracker.reports.joint_counts.missing import missing_periods
-from tracker.reports.joint_counts.scope import ReportScope, Snapshot, moment_of
+from tracker.reports.joint_counts.report_run import ReportRun
+from tracker.reports.joint_counts.scope import scope_of
 from tracker.reports.limits import RECOUNT_SECONDS
 from tracker.reports.periods import ALLOWED_LATENESS, Period, day_period, hours_of, is_over
 from tracker.stores.mongodb.database import MongoDB
@@ -183,8 +184,8 @@ class JointCounting:
         """Count a period. Return False if MongoDB refuses."""
         await arrays.load()
         async with self._reader.at_one_snapshot() as reader:
-            scope, snapshot = await self._scope_and_snapshot(account_id, reader)
-            counts = Counts(self._database, scope, snapshot)
+            run = await self._run_of(account_id, reader)
+            counts = Counts(run, run.scope)
             try:
                 with pymongo.timeout(RECOUNT_SECONDS):
                     await counts.tables(COUNTED_DIMENSIONS, [period])
@@ -203,29 +204,25 @@ class JointCounting:
         clicks or conversions is over; None without one.
         """
         async with self._reader.at_one_snapshot() as reader:
-            scope, snapshot = await self._scope_and_snapshot(account_id, reader)
-            today = scope.calendar.day_of(snapshot.now)
-            days = [
-                day_period(scope.calendar, today - timedelta(number)) for number in range(DAYS + 1)
-            ]
-            over = [one for one in days if is_over(one, snapshot.now)]
+            run = await self._run_of(account_id, reader)
+            calendar = run.scope.calendar
+            today = calendar.day_of(run.at)
+            days = [day_period(calendar, today - timedelta(number)) for number in range(DAYS + 1)]
+            over = [one for one in days if is_over(one, run.at)]
             unfinished = [one for one in days if one not in over]
             hours = [
                 hour
                 for day in unfinished
-                for hour in hours_of(scope.calendar, day.first)
-                if hour.start <= snapshot.now
+                for hour in hours_of(calendar, day.first)
+                if hour.start <= run.at
             ]
-            missing = partial(missing_periods, self._database, scope, snapshot, COUNTED_DIMENSIONS)
+            missing = partial(missing_periods, run, COUNTED_DIMENSIONS)
             found = await missing(over) + await missing(hours, LARGE_HOUR)
-            return found, await _end_of_used(unfinished, scope, snapshot)
+            return found, await _end_of_used(unfinished, run)
 
-    async def _scope_and_snapshot(
-        self, account_id: UUID, reader: MongoReads
-    ) -> tuple[ReportScope, Snapshot]:
-        calendar = (await moment_of(reader, account_id)).calendar
-        snapshot = Snapshot(reader, now(), self._wait_for_drains, fingerprints={})
-        return ReportScope(account_id, calendar), snapshot
+    async def _run_of(self, account_id: UUID, reader: MongoReads) -> ReportRun:
+        scope = await scope_of(reader, account_id)
+        return ReportRun(self._database, reader, scope, now(), self._wait_for_drains)
 
     async def _wait_for_drains(self) -> None:
         """Rest as long as was worked since the last call, and while drains are behind."""
@@ -237,11 +234,9 @@ class JointCounting:
         self._worked_since = time.monotonic()
 
 
-async def _end_of_used(
-    days: Sequence[Period], scope: ReportScope, snapshot: Snapshot
-) -> datetime | None:
+async def _end_of_used(days: Sequence[Period], run: ReportRun) -> datetime | None:
     """Return when the first of these days that has clicks or conversions is over."""
-    fingerprints = snapshot.fingerprints_of(scope)
+    fingerprints = run.fingerprints_of(run.scope)
     await fingerprints.read(days)
     used = [day.end for day in days if any(map(fingerprints.of(day).count, DOCUMENT_KINDS))]
     return min(used) + ALLOWED_LATENESS if used else None

@@ -72,6 +72,19 @@ class Reservation:
             self.bytes = count
 
 
+class UnlimitedMemory(Reservation):
+    """The memory of drains, which have no budget."""
+
+    def __init__(self) -> None:
+        self.bytes = 0
+
+    async def take(self, count: int) -> None:
+        pass
+
+    def shrink_to(self, count: int) -> None:
+        pass
+
+
 class ReportMemory:
     """The budget in bytes: `total`, `of_account` for each account, the last `for_small` for small
     reports.

@@ -10,8 +10,7 @@ from tests.reports.answers.drawn import GROUPS, HOST, drawn
 from tests.reports.counted import NO_KEYS, WIDE, Counted
 from tests.reports.history import made
 from tracker.calendar import calendar_of
-from tracker.reports.answers.compared_rows import run_compared
-from tracker.reports.answers.request_parts import parts_at_one_snapshot
+from tracker.reports.answers.compared import read_compared
 from tracker.reports.comparison import OtherDays
 from tracker.reports.periods import DayRange
 from tracker.reports.query import Measures, ReportQuery
@@ -33,10 +32,8 @@ async def test_rows_of_both_times_add_up_to_the_totals_of_both(services: Service
         expected = expected_rows(counted, query, before)
         days = OtherDays(DayRange(before.first, before.last), before.last, None)
         pages = [query, replace(query, page=2, page_size=2)]
-        async with parts_at_one_snapshot(
-            services.stores.mongodb.reads, services.reports.reports, history.account_id
-        ) as parts:
-            found = [await run_compared(parts, "report", one, days) for one in pages]
+        async with services.reports.reports.begin(history.account_id) as run:
+            found = [await read_compared(run, "report", one, days) for one in pages]
         rows, second = [
             [(row.key, row.measures, (previous or {})[row.key]) for row in report.rows]
             for report, previous in found

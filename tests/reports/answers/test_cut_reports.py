@@ -69,7 +69,7 @@ async def test_a_day_that_is_not_over_can_be_cut_too(
     random = Random(7)
     history = await made(services, random)
     now = datetime(2026, 1, 31, 10, 30, tzinfo=UTC)
-    monkeypatch.setattr("tracker.reports.joint_counts.scope.now", lambda: now)
+    monkeypatch.setattr("tracker.reports.answers.reports.now", lambda: now)
     await compare_all(services, random, history, "os", 20)
     await compare_all(services, random, history, "day", 20)
 

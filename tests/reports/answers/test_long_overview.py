@@ -14,8 +14,8 @@ from tests.reports.history import store
 from tests.stores.mongodb.profiler import profiled
 from tracker.errors import TooSlow
 from tracker.ids import new_id
+from tracker.reports.answers.one_report import read_page
 from tracker.reports.answers.overview import read_overview
-from tracker.reports.answers.request_parts import parts_at_one_snapshot
 from tracker.reports.query import GroupBy, ReportQuery
 from tracker.service.services import Services
 
@@ -44,19 +44,19 @@ async def test_what_was_counted_before_its_time_was_up_is_not_counted_again(
     async def clicks_read(share: float) -> int:
         async with (
             profiled(services.stores.mongodb.database) as rows,
-            services.reports.reports.turn(account_id) as turn,
+            services.reports.reports.begin(account_id) as run,
         ):
 
             def note(done: float) -> None:
                 if done >= share:
                     raise TooSlow("report: not done", 1)
 
-            turn.progress.set_fraction = note  # type: ignore[method-assign, assignment]
+            run.progress.set_fraction = note  # type: ignore[method-assign, assignment]
             if share < 1:
                 with pytest.raises(TooSlow):
-                    await services.reports.reports.run(query, turn=turn)
+                    await read_page(run, "report", query)
             else:
-                await services.reports.reports.run(query, turn=turn)
+                await read_page(run, "report", query)
         return sum(row["docsExamined"] for row in rows if row["ns"].endswith(".clicks"))
 
     first = await clicks_read(0.25)
@@ -94,9 +94,6 @@ def query_of(account_id: UUID) -> ReportQuery:
 
 async def overview(services: Services, query: ReportQuery) -> None:
     panels = [replace(query, group_by=one) for one in PANELS]
-    snapshot = parts_at_one_snapshot(
-        services.stores.mongodb.reads, services.reports.reports, query.account_id
-    )
-    async with snapshot as parts:
-        found = await read_overview(parts, query, "month", None, panels)
+    async with services.reports.reports.begin(query.account_id) as run:
+        found = await read_overview(run, query, "month", None, panels)
     assert found.series.totals.clicks == DAYS

@@ -21,8 +21,7 @@ from tracker.errors import RateLimited, Unavailable
 from tracker.ids import new_id
 from tracker.limits.permits import PermitLimits, Permits
 from tracker.reports import limits
-from tracker.reports.answers.request_parts import parts_at_one_snapshot
-from tracker.reports.joint_counts.scope import moment_of
+from tracker.reports.answers.one_report import read_page
 from tracker.reports.limits import COUNTING, READING
 from tracker.reports.query import GroupBy, ReportQuery
 from tracker.service.services import Services
@@ -62,10 +61,9 @@ async def test_a_report_in_a_session_is_read_at_its_snapshot(services: Services)
     [first, *_, last] = days()
     query = ReportQuery(account_id=history.account_id, first=first, last=last, group_by="day")
     async with services.stores.mongodb.reads.at_one_snapshot() as snapshot:
-        moment = await moment_of(snapshot, history.account_id)
-        before = await services.reports.reports.run(query, moment)
+        before = await services.reports.reports.run(query, snapshot)
         await services.stores.mongodb["rollups"].delete_many({})
-        assert await services.reports.reports.run(query, moment) == before
+        assert await services.reports.reports.run(query, snapshot) == before
     assert (await services.reports.reports.run(query)).total_rows == 0
 
 
@@ -145,14 +143,12 @@ async def test_no_more_overviews_of_an_account_are_under_way_than_it_has_places(
 
     async def overview(of: UUID) -> None:
         nonlocal within, most
-        async with parts_at_one_snapshot(
-            services.stores.mongodb.reads, services.reports.reports, of
-        ) as parts:
+        async with services.reports.reports.begin(of) as run:
             within += of == account_id
             most = max(most, within)
             for number in range(3):
                 query = ReportQuery(account_id=of, first=FIRST, last=FIRST, group_by="os")
-                await parts.run(f"panels[{number}]", query)
+                await read_page(run, f"panels[{number}]", query)
             within -= of == account_id
 
     await asyncio.gather(*(overview(one) for one in [account_id] * 20 + [other]))
@@ -170,12 +166,9 @@ async def test_a_request_waits_for_its_place_no_longer_than_it_may_take(
         asyncio.timeout(seconds_for_itself),
         services.reports.reports._counting.permit(account_id, 1),
     ):
-        parts = parts_at_one_snapshot(
-            services.stores.mongodb.reads, services.reports.reports, account_id
-        )
         with pytest.raises(Unavailable, match=r"^panels\[0\]: "):
-            async with parts as one:
-                await one.run("panels[0]", crossed(account_id))
+            async with services.reports.reports.begin(account_id) as run:
+                await read_page(run, "panels[0]", crossed(account_id))
 
 
 async def with_a_click(services: Services) -> UUID:

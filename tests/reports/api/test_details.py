@@ -24,7 +24,7 @@ from tests.web.reported import (
     reported,
 )
 from tests.web.world import World
-from tracker.reports.answers.turn import Progress
+from tracker.reports.joint_counts.report_run import ReportProgress
 from tracker.reports.query import GroupBy
 from tracker.reports.series import Interval
 from tracker.service.services import Services
@@ -222,16 +222,20 @@ async def test_a_report_with_all_details_has_as_many_parts_as_it_expects(
     interval: str | None,
     last_is_unfinished: bool,
 ) -> None:
-    scene, seen, expect = await reported(services, client), list[Progress](), Progress.expect
+    scene, seen, expect = (
+        await reported(services, client),
+        list[ReportProgress](),
+        ReportProgress.expect,
+    )
     if last_is_unfinished:
         noon = datetime.combine(FIRST, time(12), UTC) + timedelta(3)
-        monkeypatch.setattr("tracker.reports.joint_counts.scope.now", lambda: noon)
+        monkeypatch.setattr("tracker.reports.answers.reports.now", lambda: noon)
 
-    def noted(progress: Progress, parts: int) -> None:
+    def noted(progress: ReportProgress, parts: int) -> None:
         seen.append(progress)
         expect(progress, parts)
 
-    monkeypatch.setattr(Progress, "expect", noted)
+    monkeypatch.setattr(ReportProgress, "expect", noted)
     found = await scene.report(
         groupBy="link",
         dateRange=days(2, 3),

@@ -13,8 +13,8 @@ from tests.web.each import each_case
 from tests.web.reported import MEASURES, Reported, days, figures, reported
 from tests.web.world import World
 from tracker.ids import new_id
-from tracker.reports.answers.turn import Turn
-from tracker.reports.columns import Columns
+from tracker.reports.answers import compared, one_report
+from tracker.reports.joint_counts.report_run import ReportRun
 from tracker.reports.query import GroupBy, Report, ReportQuery
 from tracker.service.services import Services
 
@@ -180,16 +180,16 @@ async def test_all_parts_are_of_one_moment(
     scene = await reported(services, client)
     asked = {"dateRange": days(0, 3), "compare": days(0, 1), "panels": PANELS}
     before = await scene.ask(PATH, **asked)
-    read, done = services.reports.reports._read, 0
+    found, done = one_report._found, 0
 
-    async def read_and_delete(*args: Any) -> Columns:
+    async def found_and_deleted(*args: Any) -> Any:
         nonlocal done
-        table = await read(*args)
+        rows = await found(*args)
         done += 1
         await services.stores.mongodb["rollups"].delete_many({})
-        return table
+        return rows
 
-    monkeypatch.setattr(services.reports.reports, "_read", read_and_delete)
+    monkeypatch.setattr(one_report, "_found", found_and_deleted)
     assert await scene.ask(PATH, **asked) == before
     assert done == 2 + 2 * len(PANELS)
     assert (await scene.ask(PATH, **asked))["totals"]["clicks"] == 0
@@ -199,18 +199,18 @@ async def test_the_parts_of_an_overview_run_one_after_another(
     services: Services, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scene = await reported(services, client)
-    read, running = services.reports.reports._read, 0
+    found, running = one_report._found, 0
 
-    async def read_alone(*args: Any) -> Columns:
+    async def found_alone(*args: Any) -> Any:
         nonlocal running
         running += 1
         assert running == 1
-        table = await read(*args)
+        rows = await found(*args)
         await asyncio.sleep(0)
         running -= 1
-        return table
+        return rows
 
-    monkeypatch.setattr(services.reports.reports, "_read", read_alone)
+    monkeypatch.setattr(one_report, "_found", found_alone)
     await scene.ask(PATH, dateRange=days(0, 3), compare=days(0, 1), panels=PANELS)
 
 
@@ -227,14 +227,16 @@ async def test_an_overview_that_takes_too_long_says_which_part_to_narrow(
         told = ("X-Error-Code", "Retry-After", "X-Report-Progress")
         return response.error, {name: response.headers[name] for name in told}
 
-    run = services.reports.reports.run
+    read = one_report.read_page
 
-    async def run_until_country(query: ReportQuery, session: Any, turn: Turn, *rest: Any) -> Report:
+    async def read_until_country(
+        run: ReportRun, name: str, query: ReportQuery, *rest: Any
+    ) -> Report:
         if query.group_by == "country":
-            turn._until = 0.0
-        return await run(query, session, turn, *rest)
+            run._until = 0.0
+        return await read(run, name, query, *rest)
 
-    monkeypatch.setattr(services.reports.reports, "run", run_until_country)
+    monkeypatch.setattr(compared, "read_page", read_until_country)
     # Of three parts the series and the first panel are done.
     assert await asked() == (
         "panels[1]: not done after 30 seconds; 66% is counted and cached: try again, or ask for "

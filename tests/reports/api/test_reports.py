@@ -18,8 +18,8 @@ from tests.web.each import each_case
 from tests.web.keyed_client import KeyedClient
 from tests.web.world import World
 from tracker.accounts.accounts import Account
-from tracker.reports.answers.turn import Turn
-from tracker.reports.joint_counts.scope import Moment
+from tracker.reports.answers import one_report
+from tracker.reports.joint_counts.report_run import ReportRun
 from tracker.reports.query import Report, ReportQuery
 
 MEASURES = (
@@ -264,16 +264,16 @@ async def test_a_report_that_takes_too_long_is_503_with_advice(
 async def test_the_progress_of_a_report_counts_what_it_is_compared_with(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run = world.services.reports.reports.run
+    read = one_report.read_page
 
-    async def run_until_compared(
-        query: ReportQuery, moment: Moment, turn: Turn, *rest: Any
+    async def read_until_compared(
+        run: ReportRun, name: str, query: ReportQuery, *rest: Any
     ) -> Report:
         if query.last.isoformat() < DAYS["from"]:
-            turn._until = 0.0
-        return await run(query, moment, turn, *rest)
+            run._until = 0.0
+        return await read(run, name, query, *rest)
 
-    monkeypatch.setattr(world.services.reports.reports, "run", run_until_compared)
+    monkeypatch.setattr(one_report, "read_page", read_until_compared)
     response = await report(world.api, world.account, compare="previous_period", interval="day")
     assert (response.status, response.headers["X-Report-Progress"]) == (503, "0.7500")
     assert response.error.startswith("compare: not done after 30 seconds; 75% is counted")

@@ -32,7 +32,7 @@ async def visited(
     services: Services, account: Account, monkeypatch: pytest.MonkeyPatch, zone: str = "UTC"
 ) -> list[Document]:
     """Store a click every 17 minutes up to NOW, with a conversion of every third; return clicks."""
-    monkeypatch.setattr("tracker.reports.joint_counts.scope.now", lambda: NOW)
+    monkeypatch.setattr("tracker.reports.answers.reports.now", lambda: NOW)
     where = {"_id": account.id}
     await services.stores.mongodb["accounts"].update_one(where, {"$set": {"time_zone": zone}})
     links = [await create_link(services, account.id, f"s{number}") for number in range(5)]

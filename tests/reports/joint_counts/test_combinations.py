@@ -10,7 +10,8 @@ from tests.reports.answers.drawn import HOST
 from tests.reports.counted import Counted
 from tests.reports.history import FIRST, History, made, more
 from tests.stores.mongodb.profiler import profiled
-from tracker.reports.answers.request_parts import parts_at_one_snapshot
+from tracker.reports.answers.one_report import read_page
+from tracker.reports.answers.overview import plan
 from tracker.reports.query import GroupBy, Report, ReportQuery
 from tracker.service.services import Services
 
@@ -26,12 +27,10 @@ async def read_together(
     """Run the panels in one request; return them, and how many clicks they have read."""
     async with (
         profiled(services.stores.mongodb.database) as rows,
-        parts_at_one_snapshot(
-            services.stores.mongodb.reads, services.reports.reports, history.account_id
-        ) as parts,
+        services.reports.reports.begin(history.account_id) as run,
     ):
-        parts.expect(panels)
-        found = [await parts.run("panel", panel) for panel in panels]
+        plan(run, panels)
+        found = [await read_page(run, "panel", panel) for panel in panels]
     return found, sum(row["docsExamined"] for row in rows if row["ns"].endswith(".clicks"))
 
 
@@ -53,7 +52,7 @@ def panels_of(history: History, of_link: bool) -> list[ReportQuery]:
 async def test_panels_of_a_first_look_read_the_clicks_once(
     services: Services, monkeypatch: pytest.MonkeyPatch, now: datetime, of_link: bool
 ) -> None:
-    monkeypatch.setattr("tracker.reports.joint_counts.scope.now", lambda: now)
+    monkeypatch.setattr("tracker.reports.answers.reports.now", lambda: now)
     random = Random(3)
     history = await made(services, random, clicks=400)
     for _ in range(2):
@@ -74,7 +73,7 @@ async def test_panels_of_a_first_look_read_the_clicks_once(
 async def test_panels_of_a_later_look_read_recent_clicks_once(
     services: Services, monkeypatch: pytest.MonkeyPatch, of_link: bool
 ) -> None:
-    monkeypatch.setattr("tracker.reports.joint_counts.scope.now", lambda: LAST_MINUTE)
+    monkeypatch.setattr("tracker.reports.answers.reports.now", lambda: LAST_MINUTE)
     history = await made(services, Random(3), clicks=400)
     panels = panels_of(history, of_link)
     await read_together(services, history, panels)

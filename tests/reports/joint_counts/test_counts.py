@@ -19,9 +19,11 @@ from tracker.calendar import calendar_of
 from tracker.errors import BadRequest
 from tracker.ids import new_id
 from tracker.reports import columns, limits
+from tracker.reports.answers.one_report import read_page
 from tracker.reports.joint_counts import columns_document, scan
 from tracker.reports.joint_counts.documents import DocumentCounts
-from tracker.reports.joint_counts.scope import ReportScope, Snapshot, moment_of
+from tracker.reports.joint_counts.report_run import ReportRun
+from tracker.reports.joint_counts.scope import ReportScope
 from tracker.reports.joint_counts.store import JointCounts, JointId, NewCounts
 from tracker.reports.periods import day_period
 from tracker.reports.query import ReportQuery
@@ -102,9 +104,9 @@ async def test_the_progress_of_a_report_grows_to_one_whether_its_counts_are_kept
     history = await made(services, Random(13))
     for _ in range(2):
         told = [0.0]
-        async with services.reports.reports.turn(history.account_id) as turn:
-            monkeypatch.setattr(turn.progress, "set_fraction", told.append)
-            await services.reports.reports.run(crossed(history), turn=turn)
+        async with services.reports.reports.begin(history.account_id) as run:
+            monkeypatch.setattr(run.progress, "set_fraction", told.append)
+            await read_page(run, "report", crossed(history))
         assert told == sorted(told)
         assert told[-1] == 1
 
@@ -131,7 +133,7 @@ async def test_a_day_that_is_not_over_is_counted_by_its_hours(
 ) -> None:
     random = Random(hour)
     now = datetime(FIRST.year, FIRST.month, FIRST.day, hour, 30, tzinfo=UTC) + timedelta(1)
-    monkeypatch.setattr("tracker.reports.joint_counts.scope.now", lambda: now)
+    monkeypatch.setattr("tracker.reports.answers.reports.now", lambda: now)
     history = await made(services, random)
     for _ in range(2):
         counted = Counted(history, HOST)
@@ -156,9 +158,9 @@ async def test_clicks_of_links_that_are_not_listed_are_counted_by_their_ids(
 async def test_a_thorough_report_counts_days_for_all_others_of_them(services: Services) -> None:
     history = await made(services, Random(8))
     counted = Counted(history, HOST)
-    async with services.reports.reports.turn(history.account_id) as turn:
-        turn.is_thorough = True
-        await services.reports.reports.run(crossed(history), turn=turn)
+    async with services.reports.reports.begin(history.account_id) as run:
+        run.is_thorough = True
+        await read_page(run, "report", crossed(history))
     for collection in ("clicks", "events"):
         await services.stores.mongodb[collection].delete_many({})
     for group_by in ("os", "link", "hour", "referrer", "event", "utm_campaign"):
@@ -187,8 +189,9 @@ async def test_a_day_that_a_zone_skips_has_no_documents(services: Services) -> N
     period = day_period(calendar, date(2011, 12, 30))
     assert period.start == period.end
     async with services.stores.mongodb.reads.at_one_snapshot() as snapshot:
-        skipped = Snapshot(snapshot, datetime.now(UTC), _at_once)
-        counts = DocumentCounts(ReportScope(new_id(), calendar), skipped)
+        scope, database = ReportScope(new_id(), calendar), services.stores.mongodb.database
+        run = ReportRun(database, snapshot, scope, datetime.now(UTC), _at_once)
+        counts = DocumentCounts(run, scope)
         assert (await counts.count("clicks", ["os"], period, 5)).rows == 0
 
 
@@ -288,7 +291,7 @@ async def count_now(
     services: Services, monkeypatch: pytest.MonkeyPatch, history: History, at: datetime
 ) -> int:
     """Run a crossed report of the day at that moment; return how many clicks it has read."""
-    monkeypatch.setattr("tracker.reports.joint_counts.scope.now", lambda: at)
+    monkeypatch.setattr("tracker.reports.answers.reports.now", lambda: at)
     query = query_of(history, "os", CROSSED, last=at.date(), first=at.date())
     async with profiled(services.stores.mongodb.database) as rows:
         report = await services.reports.reports.run(query)
@@ -395,10 +398,9 @@ async def test_rollups_of_links_that_are_corrected_are_right_in_counts_of_the_ac
 async def test_reports_of_one_snapshot_count_clicks_once(services: Services) -> None:
     history = await made(services, Random(14))
     async with services.stores.mongodb.reads.at_one_snapshot() as snapshot:
-        moment = await moment_of(snapshot, history.account_id)
-        before = await services.reports.reports.run(crossed(history), moment)
+        before = await services.reports.reports.run(crossed(history), snapshot)
         async with profiled(services.stores.mongodb.database) as rows:
-            assert await services.reports.reports.run(crossed(history), moment) == before
+            assert await services.reports.reports.run(crossed(history), snapshot) == before
     assert not [row for row in rows if row["ns"].endswith((".clicks", ".events"))]
 
 

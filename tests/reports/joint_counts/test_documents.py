@@ -15,7 +15,8 @@ from tracker.clock import now
 from tracker.reports.columns import Columns, empty
 from tracker.reports.joint_counts import documents
 from tracker.reports.joint_counts.documents import DocumentCounts
-from tracker.reports.joint_counts.scope import ReportScope, Snapshot
+from tracker.reports.joint_counts.report_run import ReportRun
+from tracker.reports.joint_counts.scope import ReportScope
 from tracker.reports.periods import day_period
 from tracker.service.services import Services
 
@@ -46,12 +47,13 @@ async def test_a_failed_read_leaves_no_counting_behind(
     monkeypatch.setattr(documents, "read", read)
     calendar = calendar_of(DEFAULT_ZONE)
     scope = ReportScope(UUID(int=1), calendar)
-    snapshot = Snapshot(services.stores.mongodb.reads, now(), before_counting)
+    mongodb = services.stores.mongodb
+    run = ReportRun(mongodb.database, mongodb.reads, scope, now(), before_counting)
     days = [day_period(calendar, date(2026, 1, day)) for day in (1, 2)]
     before = asyncio.all_tasks()
     try:
         with pytest.raises(ConnectionFailure):
-            await DocumentCounts(scope, snapshot).count_each(
+            await DocumentCounts(run, scope).count_each(
                 "clicks", ["country"], dict.fromkeys(days, 1)
             )
         assert asyncio.all_tasks() <= before

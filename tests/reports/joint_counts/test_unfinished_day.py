@@ -31,7 +31,7 @@ def set_clock(monkeypatch: pytest.MonkeyPatch) -> SetClock:
     """Make two links many, and return the function that sets the time; it is NOW at first."""
 
     def set_to(at: datetime) -> None:
-        monkeypatch.setattr("tracker.reports.joint_counts.scope.now", lambda: at)
+        monkeypatch.setattr("tracker.reports.answers.reports.now", lambda: at)
 
     set_to(NOW)
     monkeypatch.setattr("tracker.reports.joint_counts.unfinished_day.FEW_ROLLUPS", 2)

@@ -16,7 +16,7 @@ from tracker.reports import columns
 from tracker.reports.columns import CLICK_MEASURES, EVENT_COUNTS, MONEY, UNATTRIBUTED, Columns
 from tracker.reports.counted import COUNTED_FIELDS
 from tracker.reports.dimensions import DAY, EVENT, HOUR, LINK, NO_EVENT, NO_KEY, DocumentKind
-from tracker.reports.joint_counts.scope import ReportScope, Snapshot
+from tracker.reports.joint_counts.report_run import ReportRun
 from tracker.reports.limits import MAX_TESTS
 from tracker.reports.rollups.money import billionths
 from tracker.reports.threads import in_thread_if_large
@@ -37,19 +37,14 @@ _INDEXES: Final[Mapping[DocumentKind, str]] = {"clicks": "tests", "events": "log
 
 
 async def count_tests(
-    scope: ReportScope,
-    snapshot: Snapshot,
-    names: Sequence[str],
-    first: date,
-    last: date,
-    until: datetime | None = None,
+    run: ReportRun, names: Sequence[str], first: date, last: date, until: datetime | None = None
 ) -> Columns:
     """Return the counts by day and these dimensions. Raises BadRequest for too many tests."""
     tables = []
-    calendar = scope.calendar
+    calendar = run.scope.calendar
     times = {"$gte": calendar.start_of(first), "$lt": until or calendar.end_of(last)}
     for of in _FIELDS:
-        found = await _documents(scope, snapshot, of, times)
+        found = await _documents(run, of, times)
         table = await in_thread_if_large(len(found), _table, of, found, names, calendar)
         tables.append(table)
     by = [DAY, *names]
@@ -57,10 +52,10 @@ async def count_tests(
 
 
 async def _documents(
-    scope: ReportScope, snapshot: Snapshot, of: DocumentKind, times: Mapping[str, datetime]
+    run: ReportRun, of: DocumentKind, times: Mapping[str, datetime]
 ) -> list[dict[str, Any]]:
-    matching = {**scope.documents(), **_TESTS[of], "at": times}
-    found = await snapshot.reader.find(
+    matching = {**run.scope.documents(), **_TESTS[of], "at": times}
+    found = await run.reader.find(
         of, matching, list(_FIELDS[of]), hint=_INDEXES[of], limit=MAX_TESTS + 1
     )
     if len(found) > MAX_TESTS:

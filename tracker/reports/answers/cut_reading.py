@@ -4,7 +4,6 @@ Earlier days are read like any others. The last day has whole hours, from rollup
 and a part of an hour, from documents.
 """
 
-from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Final
 from uuid import UUID
@@ -16,27 +15,25 @@ from tracker.reports.answers.reading import Reading
 from tracker.reports.columns import Columns
 from tracker.reports.dimensions import DAY, HOUR, LINK
 from tracker.reports.joint_counts.part_hour import PartHour
-from tracker.reports.joint_counts.unattributed import Unattributed
 from tracker.reports.periods import Period, hours_of
-from tracker.reports.query import ReportQuery
 from tracker.reports.threads import in_thread_if_large
 
 _DAY: Final = timedelta(days=1)
 
 
 class CutReading(Reading):
-    """The reading of a query with `until`, in a snapshot."""
+    """The reading of a query with `until`."""
 
-    async def table(self, unattributed: Unattributed) -> Columns:
-        query, calendar, until = self._query, self._scope.calendar, self._query.until
+    async def table(self) -> Columns:
+        query, calendar, until = self._query, self._run.scope.calendar, self._query.until
         assert until is not None
         _, hour = calendar.day_and_hour(until)
         tables = []
         if query.first < query.last:
             before = replace(query, last=query.last - _DAY)
-            tables.append(await self._of(before, self._wanted).table(unattributed))
+            tables.append(await Reading(self._run, before, self._selection).table())
         if hour:
-            tables.append(await self._hours(hour, unattributed))
+            tables.append(await self._hours(hour))
         part = hours_of(calendar, query.last)[hour]
         if part.start < until:
             tables += await self._part(part, until)
@@ -46,15 +43,13 @@ class CutReading(Reading):
             rows, lambda: columns.joined([one.by(names) for one in tables], names).by(names)
         )
 
-    def _of(self, query: ReportQuery, wanted: dict[str, Sequence[str]]) -> Reading:
-        return Reading(self._database, query, self._scope, self._snapshot, self._links, wanted)
-
-    async def _hours(self, count: int, unattributed: Unattributed) -> Columns:
+    async def _hours(self, count: int) -> Columns:
         """Return the counts of the first hours of the last day."""
         hours = [f"{hour:02}" for hour in range(count)]
         filters = {**self._query.filters, HOUR: hours}
         query = replace(self._query, first=self._query.last, filters=filters)
-        return await self._of(query, {**self._wanted, HOUR: hours}).table(unattributed)
+        values = {**self._selection.values, HOUR: frozenset(hours)}
+        return await Reading(self._run, query, self._selection._replace(values=values)).table()
 
     async def _part(self, hour: Period, until: datetime) -> list[Columns]:
         """Return the counts of an hour of the last day up to `until`."""
@@ -63,7 +58,7 @@ class CutReading(Reading):
             return []
         link_id = links[0] if links is not None and len(links) == 1 else None
         names = [one for one in needed if one != HOUR and (one != LINK or link_id is None)]
-        part = PartHour(self._database, self._scope._replace(link_id=link_id), self._snapshot)
+        part = PartHour(self._run, self._run.scope._replace(link_id=link_id))
         found = []
         for table in await part.tables(names, hour, until):
             for name, value in self._constants(hour, link_id):

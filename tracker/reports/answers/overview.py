@@ -1,22 +1,34 @@
 """Overviews: totals, a series and the first rows of several dimensions, in one request."""
 
 from collections.abc import Mapping, Sequence, Set
-from datetime import datetime
+from typing import Final
 
 import msgspec
 
-from tracker.reports.answers.compared_rows import run_compared
-from tracker.reports.answers.previous import PreviousFigures, previous_parts, read_previous
-from tracker.reports.answers.request_parts import Parts, Series, is_of_rollups
+from tracker.reports.answers.compared import (
+    PreviousFigures,
+    other_days,
+    previous_parts,
+    read_compared,
+    read_previous,
+)
+from tracker.reports.answers.one_report import Series, read_series
 from tracker.reports.comparison import Comparison
+from tracker.reports.counted import needed_for
+from tracker.reports.joint_counts.report_run import ReportRun
 from tracker.reports.query import Measures, Report, ReportQuery
+from tracker.reports.rollups.layout import rollups_for
+from tracker.reports.rollups.shared_rollups import SharedRollups
 from tracker.reports.series import Interval
+
+_MANY: Final = 3
+"""With so many combinations of dimensions, counting by all dimensions at once is faster; with so
+many queries, reading whole rollups."""
 
 
 class Overview(msgspec.Struct, frozen=True, kw_only=True):
     """The figures of one snapshot. `previous_rows` are by panel and key."""
 
-    at: datetime
     series: Series
     previous: PreviousFigures | None
     panels: Sequence[Report]
@@ -24,7 +36,7 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def read_overview(
-    parts: Parts,
+    run: ReportRun,
     query: ReportQuery,
     interval: Interval,
     comparison: Comparison | None,
@@ -32,24 +44,42 @@ async def read_overview(
     alone: Set[int] = frozenset(),
 ) -> Overview:
     """Return the figures. The panels `alone`, by number, are not compared."""
-    days = None if comparison is None else await parts.other_days(comparison)
+    days = None if comparison is None else await other_days(run, comparison)
     others = 0
     if days is not None:
         others = previous_parts(interval, days) + len(panels) - len(alone)
-    parts.expect([query, *panels], others)
-    series = await parts.series("series", query, interval)
-    previous = None if days is None else await read_previous(parts, query, interval, days)
+    plan(run, [query, *panels], others)
+    series = await read_series(run, "series", query, interval)
+    previous = None if days is None else await read_previous(run, query, interval, days)
     # Panels that must be counted go first: their counts then serve the panels after them, faster
     # than the rollups of each link do.
-    order = sorted(range(len(panels)), key=lambda number: is_of_rollups(panels[number]))
+    order = sorted(range(len(panels)), key=lambda number: _is_of_rollups(panels[number]))
     found = {}
     for number in order:
-        other_days = None if number in alone else days
-        found[number] = await run_compared(parts, f"panels[{number}]", panels[number], other_days)
+        compared = None if number in alone else days
+        found[number] = await read_compared(run, f"panels[{number}]", panels[number], compared)
     return Overview(
-        at=parts.at,
         series=series,
         previous=previous,
         panels=[found[number][0] for number in range(len(panels))],
         previous_rows=[found[number][1] for number in range(len(panels))],
     )
+
+
+def plan(run: ReportRun, queries: Sequence[ReportQuery], others: int = 0) -> None:
+    """Plan these queries, and `others` of the same dimensions.
+
+    Documents that several queries must count are read once; days, by all dimensions. The rollups of
+    a link are read once too.
+    """
+    crossed = [one for one in queries if not _is_of_rollups(one)]
+    needed = dict.fromkeys(needed_for(one.group_by, one.filters) for one in crossed)
+    run.combinations = list(needed)
+    run.is_thorough = len(needed) >= _MANY
+    if len(queries) >= _MANY:
+        run.rollups = SharedRollups()
+    run.progress.expect(len(queries) + others)
+
+
+def _is_of_rollups(query: ReportQuery) -> bool:
+    return rollups_for(needed_for(query.group_by, query.filters)) is not None

@@ -13,16 +13,16 @@ from datetime import date, timedelta
 from typing import Final
 from uuid import UUID
 
-from tracker.ids import id_text
 from tracker.reports import columns
 from tracker.reports.answers.counting_of_tests import count_tests
+from tracker.reports.answers.selection import Selection
 from tracker.reports.columns import Columns
 from tracker.reports.counted import needed_for
 from tracker.reports.dimensions import DAY, EVENT, HOUR, LINK, TIME
 from tracker.reports.joint_counts.counts import Counts
-from tracker.reports.joint_counts.scope import ReportScope, Snapshot
+from tracker.reports.joint_counts.report_run import ReportRun
+from tracker.reports.joint_counts.scope import ReportScope
 from tracker.reports.joint_counts.unattributed import (
-    Unattributed,
     UnattributedQuery,
     separates_unattributed,
     with_unattributed,
@@ -33,7 +33,6 @@ from tracker.reports.query import ReportQuery
 from tracker.reports.rollups.layout import RollupSelection, rollups_for
 from tracker.reports.rollups.pipelines import RollupQuery, rollup_table
 from tracker.reports.threads import in_thread_if_large
-from tracker.stores.mongodb.drivers import Database
 
 _LONG: Final = 62
 """Days of a range beyond which counts of its months are cached, though rollups have them."""
@@ -42,36 +41,21 @@ _DAY: Final = timedelta(days=1)
 
 
 class Reading:
-    """The reading of one query in a snapshot.
+    """The reading of one query, whose filters have been resolved to a selection.
 
-    `links` are the links that pass the filters; None if any does. `wanted` has the stored values of
-    the other filters. `needed` are its counted dimensions, `names` those of its table.
+    `needed` are its counted dimensions, `names` those of its table.
     """
 
-    def __init__(
-        self,
-        database: Database,
-        query: ReportQuery,
-        scope: ReportScope,
-        snapshot: Snapshot,
-        links: Sequence[UUID] | None,
-        wanted: dict[str, Sequence[str]],
-    ) -> None:
-        self._database = database
+    def __init__(self, run: ReportRun, query: ReportQuery, selection: Selection) -> None:
+        self._run = run
         self._query = query
-        self._scope = scope
-        self._snapshot = snapshot
-        self._links = links
-        self._wanted = wanted
+        self._selection = selection
+        self._links = selection.links
         self.needed = needed_for(query.group_by, query.filters)
         self._by_day = query.group_by in TIME
         self.names = [*([DAY] if self._by_day else []), *self.needed]
-        self._passing = {name: frozenset(values) for name, values in wanted.items()}
-        if links is not None and LINK in self.needed:
-            # Once for all tables: a tag may have 20,000 links, and a range two tables a day.
-            self._passing[LINK] = frozenset(id_text(link.bytes) for link in links)
 
-    async def table(self, unattributed: Unattributed) -> Columns:
+    async def table(self) -> Columns:
         """Return the counts that pass the filters, by the dimensions in `names`."""
         if self._query.tests == "only":
             return self._joined([await self._of_tests()])
@@ -80,11 +64,11 @@ class Reading:
         table = await in_thread_if_large(rows, self._joined, tables)
         if separates_unattributed(table):
             return await in_thread_if_large(table.rows, with_unattributed, table)
-        others = await self._unattributed(unattributed)
+        others = await self._unattributed()
         return columns.joined([table, others], self.names)
 
     def filtered(self, table: Columns) -> Columns:
-        for name, values in self._passing.items():
+        for name, values in self._selection.values.items():
             table = table.where(name, values)
         return table
 
@@ -92,12 +76,12 @@ class Reading:
         names = self.names
         return columns.joined([self.filtered(one).by(names) for one in tables], names)
 
-    async def _unattributed(self, known: Unattributed) -> Columns:
-        query = self._query
+    async def _unattributed(self) -> Columns:
+        run, query = self._run, self._query
         crossed = next((name for name in (HOUR, EVENT) if name in self.needed), None)
         wanted = UnattributedQuery(query.first, query.last, crossed)
-        reader = self._snapshot.reader
-        return await known.of(reader, self._scope, wanted, self.names, self._passing)
+        passing = self._selection.values
+        return await run.unattributed.of(run.reader, run.scope, wanted, self.names, passing)
 
     async def _tables(self) -> list[Columns]:
         if self._links is not None and not self._links:
@@ -111,14 +95,13 @@ class Reading:
 
     async def _of_tests(self) -> Columns:
         query = self._query
-        days = query.first, query.last, query.until
-        return await count_tests(self._scope, self._snapshot, self.needed, *days)
+        return await count_tests(self._run, self.needed, query.first, query.last, query.until)
 
     async def _of_account(self, selection: RollupSelection) -> list[Columns]:
         days = (self._query.last - self._query.first).days + 1
         periods = self._periods(months=days > _LONG)
         months = [one for one in periods if one.kind == "month"]
-        found = await self._counted(self._scope, self.needed, months)
+        found = await self._counted(self._run.scope, self.needed, months)
         for first, last in _runs([one.first for one in periods if one.kind == "day"]):
             found.append(await self._from_rollups(selection, first, last))
         return found
@@ -129,48 +112,47 @@ class Reading:
         if self._links is not None and len(self._links) * days <= FEW_ROLLUPS:
             return [await self._from_rollups(selection, query.first, query.last)]
         periods = self._periods(months=True)
-        scope, snapshot = self._scope, self._snapshot
         counted: list[Period] = []
         summed: list[Period] = []
         for one in periods:
-            if is_over(one, snapshot.now):
+            if is_over(one, self._run.at):
                 counted.append(one)
                 continue
-            hours = await hours_of_many_links(self._database, scope, snapshot, self.needed, one)
+            hours = await hours_of_many_links(self._run, self.needed, one)
             counted += hours
             if not hours:
                 summed.append(one)
-        found = await self._counted(scope, self.needed, counted)
+        found = await self._counted(self._run.scope, self.needed, counted)
         for first, last in _runs([one.first for one in summed]):
             found.append(await self._from_rollups(selection, first, last))
         return found
 
     async def _crossed(self) -> list[Columns]:
-        now = self._snapshot.now
+        scope, now = self._run.scope, self._run.at
         periods: list[Period] = []
         for one in self._periods(months=True):
             if one.start > now or is_over(one, now):
                 periods.append(one)
                 continue
-            hours = hours_of(self._scope.calendar, one.first)
-            periods += with_first_hours(self._scope.calendar, hours, now)
+            hours = hours_of(scope.calendar, one.first)
+            periods += with_first_hours(scope.calendar, hours, now)
         if self._links is None or len(self._links) != 1:
-            return await self._counted(self._scope, self.needed, periods)
+            return await self._counted(scope, self.needed, periods)
         [link_id] = self._links
         names = [name for name in self.needed if name != LINK]
-        tables = await self._counted(self._scope._replace(link_id=link_id), names, periods)
+        tables = await self._counted(scope._replace(link_id=link_id), names, periods)
         return [one.with_constant(LINK, str(link_id)) for one in tables]
 
     def _periods(self, months: bool) -> list[Period]:
         whole = months and (not self._by_day or self._query.group_by == "month")
-        query, now = self._query, self._snapshot.now
-        return periods_of(self._scope.calendar, query.first, query.last, now, whole)
+        query, run = self._query, self._run
+        return periods_of(run.scope.calendar, query.first, query.last, run.at, whole)
 
     async def _counted(
         self, scope: ReportScope, by: Sequence[str], periods: Sequence[Period]
     ) -> list[Columns]:
-        wanted = {name: one for name, one in self._passing.items() if name in by}
-        tables = await Counts(self._database, scope, self._snapshot, wanted).tables(by, periods)
+        wanted = {name: one for name, one in self._selection.values.items() if name in by}
+        tables = await Counts(self._run, scope, wanted).tables(by, periods)
         if not self._by_day:
             return [table for _, table in tables]
         return [one.with_constant(DAY, period.first.isoformat()) for period, one in tables]
@@ -181,19 +163,19 @@ class Reading:
         return links if links is not None and len(links) <= FEW_ROLLUPS else None
 
     async def _from_rollups(self, selection: RollupSelection, first: date, last: date) -> Columns:
+        run, cells = self._run, self._selection.values.get(selection.map or "")
         query = RollupQuery(
-            matching=self._scope.rollups(selection.of),
+            matching=run.scope.rollups(selection.of),
             selection=selection,
             names=self.needed,
             first=first,
             last=last,
             by_day=self._by_day,
             links=self._few_links(),
-            cells=None if selection.map is None else self._wanted.get(selection.map),
+            cells=None if cells is None else list(cells),
         )
-        reader, shared = self._snapshot.reader, self._snapshot.rollups
-        table = None if shared is None else await shared.table(reader, query)
-        return table or await rollup_table(reader, query)
+        table = None if run.rollups is None else await run.rollups.table(run.reader, query)
+        return table or await rollup_table(run.reader, query)
 
 
 def _runs(days: Sequence[date]) -> list[tuple[date, date]]:

@@ -1,43 +1,45 @@
 """Counts by tag, from counts by link. A tag in a report is one that the link has now."""
 
 from collections.abc import Mapping, Sequence
-from functools import cache
+from itertools import repeat
 from typing import Final
 from uuid import UUID
 
 from tracker.ids import id_text
+from tracker.reports import limits
 from tracker.reports.arrays import np
 from tracker.reports.columns import Columns, column_of
 from tracker.reports.dimensions import LINK, TAG
-from tracker.reports.threads import in_thread, in_thread_if_large
+from tracker.reports.joint_counts.report_run import ReportRun
+from tracker.reports.threads import in_thread_if_large
 from tracker.stores.mongodb.documents import StoredId
 from tracker.stores.mongodb.reads import MongoReads
 from tracker.visitor_dimensions import UNKNOWN
 
-_LINKS_AT_ONCE: Final = 5000
-"""Links of one query."""
-
-_LINKS_PER_BATCH: Final = 500
-"""Links of one batch: 4 ms to decode."""
+_LINKS_AT_ONCE: Final = 2000
+"""Links of one query: 4 ms to decode."""
 
 TagsOfLinks = Mapping[str, Sequence[str]]
 
 
-async def by_tag(reader: MongoReads, account_id: UUID, table: Columns) -> Columns:
+async def by_tag(run: ReportRun, table: Columns) -> Columns:
     """Return the counts of each link once for each of its tags."""
     links = [one for one in table.dimensions[LINK].values if one != UNKNOWN]
-    tags = await _tags_of(reader.with_binary_ids(), account_id, links)
+    await run.memory.take(len(links) * limits.ROW_BYTES)
+    tags = await _tags_of(run.reader.with_binary_ids(), run.scope.account_id, links)
     return await in_thread_if_large(table.rows, _repeated, table, tags)
 
 
 async def _tags_of(reader: MongoReads, account_id: UUID, links: Sequence[str]) -> TagsOfLinks:
-    found = {}
-    text_of_tag = cache(id_text)
+    found: dict[str, Sequence[str]] = {}
     for first in range(0, len(links), _LINKS_AT_ONCE):
-        ids = await in_thread(_ids, links[first : first + _LINKS_AT_ONCE])
+        ids = await in_thread_if_large(len(links), _ids, links[first : first + _LINKS_AT_ONCE])
         tagged = {"_id": {"$in": ids}, "account_id": StoredId(account_id.bytes)}
-        async for row in reader.find_each("links", tagged, ["tags"], batch_size=_LINKS_PER_BATCH):
-            found[id_text(row["_id"])] = list(map(text_of_tag, row["tags"]))
+        # MongoDB groups the links by their tags: a row for each takes Python four times as long.
+        by_tags = {"$group": {"_id": "$tags", "links": {"$push": "$_id"}}}
+        for row in await reader.aggregate("links", [{"$match": tagged}, by_tags]):
+            tags = list(map(id_text, row["_id"]))
+            found.update(zip(map(id_text, row["links"]), repeat(tags), strict=False))
     return found
 
 

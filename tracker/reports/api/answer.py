@@ -9,7 +9,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType, field
 
 from tracker.calendar import Calendar
-from tracker.reports.answers.previous import PreviousFigures
+from tracker.reports.answers.compared import PreviousFigures
 from tracker.reports.comparison import change_of, is_unfinished
 from tracker.reports.periods import DayRange
 from tracker.reports.query import GroupRow, Measures

@@ -7,10 +7,8 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType, field
 from msgspec.structs import asdict, replace
 
-from tracker.calendar import Calendar
 from tracker.reports.answers.names import filter_names
 from tracker.reports.answers.overview import Overview, read_overview
-from tracker.reports.answers.request_parts import parts_at_one_snapshot
 from tracker.reports.api.answer import (
     ChosenColumns,
     ReportChange,
@@ -32,6 +30,7 @@ from tracker.reports.api.schema import (
     Sort,
     order_of,
 )
+from tracker.reports.joint_counts.report_run import ReportRun
 from tracker.reports.query import ReportQuery
 from tracker.reports.series import Interval, default_interval
 from tracker.reports.services import ReportCall, ReportServices
@@ -152,16 +151,16 @@ async def overview(
     query = body.query(account_id)
     panels = [panel.query(query) for panel in body.panels]
     alone = {number for number, panel in enumerate(body.panels) if panel.compare is False}
-    async with parts_at_one_snapshot(services.mongodb.reads, services.reports, account_id) as parts:
+    async with services.reports.begin(account_id) as run:
         found = await read_overview(
-            parts, query, body.chosen_interval(), body.comparison(), panels, alone
+            run, query, body.chosen_interval(), body.comparison(), panels, alone
         )
-    return _answer(body, found, parts.calendar)
+    return _answer(body, found, run)
 
 
-def _answer(body: CreateOverview, found: Overview, calendar: Calendar) -> OverviewFigures:
+def _answer(body: CreateOverview, found: Overview, run: ReportRun) -> OverviewFigures:
     chosen, current, previous = ChosenColumns(body.columns), found.series, found.previous
-    interval, days = body.chosen_interval(), body.date_range.days()
+    interval, days, calendar = body.chosen_interval(), body.date_range.days(), run.scope.calendar
     answer = OverviewFigures(
         totals=chosen.measures(current.totals),
         interval=interval,
@@ -175,9 +174,9 @@ def _answer(body: CreateOverview, found: Overview, calendar: Calendar) -> Overvi
             )
         },
         date_range=body.date_range,
-        time_zone=zone_of(calendar, days, found.at),
+        time_zone=zone_of(calendar, days, run.at),
         time_zone_changes=zone_changes(calendar, days),
-        unfinished=chosen.unfinished(days, found.at, calendar, interval, previous),
+        unfinished=chosen.unfinished(days, run.at, calendar, interval, previous),
     )
     if previous is not None and previous.steps is not None:
         answer.previous = chosen.measures(previous.totals)

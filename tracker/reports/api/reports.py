@@ -8,11 +8,9 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType, field
 from msgspec.structs import replace
 
-from tracker.calendar import Calendar
 from tracker.errors import BadRequest
 from tracker.links.hostnames import canonical_hostname
-from tracker.reports.answers.detailed import DetailedReport, read_detailed, read_whole
-from tracker.reports.answers.request_parts import parts_at_one_snapshot
+from tracker.reports.answers.detailed import DetailedReport, read_all_rows, read_detailed
 from tracker.reports.api.answer import (
     MEASURE_FIELDS,
     ChosenColumns,
@@ -32,6 +30,7 @@ from tracker.reports.api.schema import (
     RowsRequest,
     order_of,
 )
+from tracker.reports.joint_counts.report_run import ReportRun
 from tracker.reports.query import GroupBy, ReportQuery
 from tracker.reports.series import Interval
 from tracker.reports.services import ReportCall, ReportServices
@@ -84,8 +83,8 @@ async def all_rows(
     body, services, query = call.body, call.services, _query(call.account_id, call.body)
     reports, chosen = services.reports, ChosenColumns(body.columns)
     with reports.memory.reserve(call.account_id) as reservation:
-        async with parts_at_one_snapshot(services.mongodb.reads, reports, call.account_id) as parts:
-            report, previous = await read_whole(parts, query, body.comparison(), reservation)
+        async with reports.begin(call.account_id, reservation=reservation) as run:
+            report, previous = await read_all_rows(run, query, body.comparison())
         for first in range(0, len(report.keys), PIECE_ROWS):
             rows = report.piece(first, PIECE_ROWS)
             yield chosen.rows(rows, None if previous is None else previous.of(rows))
@@ -132,11 +131,9 @@ async def create(call: ReportCall[Nothing, CreateReport]) -> ReportAnswer:
     body, services = call.body, call.services
     query = replace(_query(call.account_id, body), page=body.page, page_size=body.page_size)
     interval = None if body.interval is UNSET else body.interval
-    async with parts_at_one_snapshot(
-        services.mongodb.reads, services.reports, call.account_id
-    ) as parts:
-        found = await read_detailed(parts, query, interval, body.comparison())
-    return _answer(body, found, parts.calendar)
+    async with services.reports.begin(call.account_id) as run:
+        found = await read_detailed(run, query, interval, body.comparison())
+    return _answer(body, found, run)
 
 
 def _query(account_id: UUID, body: RowsRequest) -> ReportQuery:
@@ -144,18 +141,19 @@ def _query(account_id: UUID, body: RowsRequest) -> ReportQuery:
     return replace(query, group_by=body.group_by, search=body.search, **order)
 
 
-def _answer(body: CreateReport, found: DetailedReport, calendar: Calendar) -> ReportAnswer:
+def _answer(body: CreateReport, found: DetailedReport, run: ReportRun) -> ReportAnswer:
     chosen, previous, days = ChosenColumns(body.columns), found.previous, body.date_range.days()
+    calendar = run.scope.calendar
     answer = ReportAnswer(
         rows=chosen.rows(found.report.rows, found.previous_rows),
         totals=chosen.totals(found.report.totals, previous.totals if previous else None),
         group_by=body.group_by,
         date_range=body.date_range,
-        time_zone=zone_of(calendar, days, found.at),
+        time_zone=zone_of(calendar, days, run.at),
         time_zone_changes=zone_changes(calendar, days),
         pagination=pagination_of(body.page, body.page_size, found.report.total_rows),
         interval=body.interval,
-        unfinished=chosen.unfinished(days, found.at, calendar, body.interval, previous),
+        unfinished=chosen.unfinished(days, run.at, calendar, body.interval, previous),
     )
     if found.steps is not None:
         answer.series = chosen.steps(found.steps)

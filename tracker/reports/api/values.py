@@ -9,7 +9,7 @@ from msgspec import Meta, field
 from tracker.calendar import Calendar
 from tracker.clock import now
 from tracker.errors import BadRequest
-from tracker.reports.answers.request_parts import parts_at_one_snapshot
+from tracker.reports.answers.one_report import read_page
 from tracker.reports.api.answer import zone_of
 from tracker.reports.api.filters import FilterName
 from tracker.reports.api.schema import DateRange, Search
@@ -91,12 +91,11 @@ async def list_values(call: ReportCall[ListReportValues, Nothing]) -> ReportValu
     many reports wait, Unavailable if it takes too long.
     """
     query, services = call.query, call.services
-    async with parts_at_one_snapshot(
-        services.mongodb.reads, services.reports, call.account_id
-    ) as parts:
-        date_range = query.date_range(parts.calendar)
+    async with services.reports.begin(call.account_id) as run:
+        date_range = query.date_range(run.scope.calendar)
         days = date_range.days()
-        report = await parts.run(
+        report = await read_page(
+            run,
             "dimension",
             ReportQuery(
                 account_id=call.account_id,
@@ -118,5 +117,5 @@ async def list_values(call: ReportCall[ListReportValues, Nothing]) -> ReportValu
         ],
         dimension=query.dimension,
         date_range=date_range,
-        time_zone=zone_of(parts.calendar, days, parts.at),
+        time_zone=zone_of(run.scope.calendar, days, run.at),
     )

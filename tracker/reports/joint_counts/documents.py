@@ -10,8 +10,9 @@ from tracker.loops import cancel_and_wait
 from tracker.reports import columns
 from tracker.reports.columns import Columns
 from tracker.reports.dimensions import LINK, DocumentKind
+from tracker.reports.joint_counts.report_run import ReportRun
 from tracker.reports.joint_counts.scan import LISTED_LINKS, Span, links_of, read
-from tracker.reports.joint_counts.scope import ReportScope, Snapshot
+from tracker.reports.joint_counts.scope import ReportScope
 from tracker.reports.memory import bytes_of
 from tracker.reports.periods import Period
 from tracker.reports.threads import in_thread
@@ -23,14 +24,16 @@ _MOMENT: Final = timedelta(milliseconds=1)
 
 
 class DocumentCounts:
-    """The counts of a scope's documents in a snapshot.
+    """The counts of a scope's documents in a run.
 
-    MongoDB reads the next documents while a thread counts the last.
+    MongoDB reads the next documents while a thread counts the last. Only `few` are counted without
+    a permit to count.
     """
 
-    def __init__(self, scope: ReportScope, snapshot: Snapshot) -> None:
+    def __init__(self, run: ReportRun, scope: ReportScope, few: bool = False) -> None:
+        self._run = run
         self._scope = scope
-        self._snapshot = snapshot
+        self._few = few
 
     async def count(
         self,
@@ -76,7 +79,7 @@ class DocumentCounts:
         if start == end:
             return []
         # Where a zone skipped a day, that day has no length. Nothing is later than now.
-        at = max(self._snapshot.now, period.start)
+        at = max(self._run.at, period.start)
         whole = max(min(period.end, at) - period.start, _MOMENT)
         share = max(min(end, at) - start, timedelta()) / whole
         documents = int(share * expected)
@@ -95,8 +98,9 @@ class DocumentCounts:
         counting: asyncio.Task[tuple[Columns, int]] | None = None
         try:
             for span in spans:
-                await self._snapshot.before_counting()
-                table = await read(self._snapshot.reader, of, span, names)
+                if not self._few:
+                    await self._run.before_counting()
+                table = await read(self._run.reader, of, span, names)
                 if counting is not None:
                     found.append(await self._counted(counting))
                 counting = asyncio.create_task(in_thread(_sized, table))
@@ -109,13 +113,13 @@ class DocumentCounts:
 
     async def _counted(self, counting: Awaitable[tuple[Columns, int]]) -> Columns:
         table, size = await counting
-        await self._snapshot.memory.take(size)
+        await self._run.memory.take(size)
         return table
 
     async def _links_of(self, period: Period) -> list[UUID]:
         of_days = {"$gte": period.first.isoformat(), "$lte": period.last.isoformat()}
         rollups = {**self._scope.rollups("link"), "_id.day": of_days}
-        return await links_of(self._snapshot.reader, rollups)
+        return await links_of(self._run.reader, rollups)
 
 
 def documents_in(table: Columns) -> int:

@@ -5,20 +5,14 @@ from collections.abc import Sequence
 from tracker.reports import limits
 from tracker.reports.dimensions import DOCUMENT_KINDS
 from tracker.reports.joint_counts.hour_so_far import STORING_TIME
-from tracker.reports.joint_counts.scope import ReportScope, Snapshot
+from tracker.reports.joint_counts.report_run import ReportRun
 from tracker.reports.joint_counts.sources import CountSources
 from tracker.reports.joint_counts.store import JointId
 from tracker.reports.periods import Period
-from tracker.stores.mongodb.drivers import Database
 
 
 async def missing_periods(
-    database: Database,
-    scope: ReportScope,
-    snapshot: Snapshot,
-    by: Sequence[str],
-    periods: Sequence[Period],
-    at_least: int = 1,
+    run: ReportRun, by: Sequence[str], periods: Sequence[Period], at_least: int = 1
 ) -> list[Period]:
     """Return the periods whose counts by these dimensions are missing or no longer valid.
 
@@ -26,7 +20,7 @@ async def missing_periods(
     are hours that have not ended with fewer new ones. So are counts too large for a table by
     all dimensions.
     """
-    sources = CountSources(database, scope, snapshot)
+    sources = CountSources(run, run.scope)
     await sources.read_fingerprints(periods)
     pieces = [piece for one in periods for piece in await sources.parts_of(one) or [one]]
     await sources.read_fingerprints(pieces)
@@ -36,8 +30,8 @@ async def missing_periods(
         for of in DOCUMENT_KINDS
         if at_least <= sources.fingerprints.of(piece).count(of) <= limits.LARGE_DAY
     }
-    cached = await sources.joint.fingerprints(wanted, snapshot.reader)
-    stable_end = snapshot.now - STORING_TIME
+    cached = await sources.joint.fingerprints(wanted, run.reader)
+    stable_end = run.at - STORING_TIME
 
     def is_missing(one: JointId, piece: Period) -> bool:
         fingerprint = sources.fingerprints.of(piece)

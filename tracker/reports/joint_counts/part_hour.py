@@ -13,13 +13,13 @@ from tracker.reports.columns import Columns
 from tracker.reports.counted import COUNTED_DIMENSIONS, dimensions_of
 from tracker.reports.dimensions import DOMAIN, EVENT, LINK, NO_EVENT, DocumentKind
 from tracker.reports.joint_counts.documents import DocumentCounts, documents_in
-from tracker.reports.joint_counts.scope import ReportScope, Snapshot
+from tracker.reports.joint_counts.report_run import ReportRun
+from tracker.reports.joint_counts.scope import ReportScope
 from tracker.reports.joint_counts.sources import CountSources, without
 from tracker.reports.joint_counts.store import CachedCounts, JointId, NewCounts
 from tracker.reports.joint_counts.unattributed import with_unattributed
 from tracker.reports.periods import Period, is_over
 from tracker.reports.threads import in_thread
-from tracker.stores.mongodb.drivers import Database
 
 FEW: Final = 2000
 """Documents that are counted each time: 5 ms, without a permit to count."""
@@ -28,11 +28,10 @@ FEW: Final = 2000
 class PartHour:
     """The counts of a scope in one hour up to a moment."""
 
-    def __init__(self, database: Database, scope: ReportScope, snapshot: Snapshot) -> None:
+    def __init__(self, run: ReportRun, scope: ReportScope) -> None:
+        self._run = run
         self._scope = scope
-        self._snapshot = snapshot
-        self._latest = snapshot.reader.latest()
-        self._sources = CountSources(database, scope, snapshot)
+        self._sources = CountSources(run, scope)
         self._joint = self._sources.joint
 
     async def tables(self, by: Sequence[str], hour: Period, until: datetime) -> list[Columns]:
@@ -54,14 +53,10 @@ class PartHour:
         one = self._sources.id_of(of, every, hour)._replace(period=f"{hour.key} part")
         known = await self._known(one, fingerprint.of(of), [*names, *_separating(names)], until)
         start = hour.start if known is None or known.through is None else known.through
-        documents = DocumentCounts(self._scope, self._snapshot)
         share = (until - start) / (hour.end - hour.start)
-        if share * expected <= FEW:
-            documents = DocumentCounts(
-                self._scope, self._snapshot._replace(before_counting=_without_permit)
-            )
+        documents = DocumentCounts(self._run, self._scope, few=share * expected <= FEW)
         table = await documents.count(of, every, hour, expected, start, until)
-        if documents_in(table) > FEW and is_over(hour, self._snapshot.now):
+        if documents_in(table) > FEW and is_over(hour, self._run.at):
             table = await self._keep(one, fingerprint.of(of), every, table, until)
             known = None
         tables = [table] if known is None else [table, await in_thread(known.table)]
@@ -71,12 +66,12 @@ class PartHour:
         self, one: JointId, fingerprint: list[int], names: Sequence[str], until: datetime
     ) -> CachedCounts | None:
         """Return the cached counts, if they are valid and end by `until`."""
-        known = (await self._joint.find([one], names, self._latest)).get(one)
+        known = (await self._joint.find([one], names, self._run.latest)).get(one)
         if known is None or known.fingerprint != fingerprint:
             return None
         if known.through is None or known.through > until:
             return None
-        await self._snapshot.memory.take(known.rows() * limits.ROW_BYTES)
+        await self._run.memory.take(known.rows() * limits.ROW_BYTES)
         return known
 
     async def _keep(
@@ -94,10 +89,6 @@ class PartHour:
             new = await in_thread(lambda: columns.joined([table, new], every).by(every))
         await self._joint.store(one, NewCounts(fingerprint, new, until))
         return new
-
-
-async def _without_permit() -> None:
-    pass
 
 
 def _every(of: DocumentKind, names: Sequence[str], expected: int) -> Sequence[str]:

@@ -13,8 +13,9 @@ from tracker.reports.columns import CLICK_MEASURES, EVENT_COUNTS, MONEY, Columns
 from tracker.reports.counted import COUNTED_DIMENSIONS, dimensions_in
 from tracker.reports.dimensions import DOCUMENT_KINDS, EVENT, HOUR, LINK, DocumentKind
 from tracker.reports.joint_counts.documents import DocumentCounts
+from tracker.reports.joint_counts.report_run import RecentKey, ReportRun
 from tracker.reports.joint_counts.scan import with_missing
-from tracker.reports.joint_counts.scope import RecentKey, ReportScope, Snapshot
+from tracker.reports.joint_counts.scope import ReportScope
 from tracker.reports.joint_counts.store import (
     CachedCounts,
     JointCounts,
@@ -25,7 +26,6 @@ from tracker.reports.periods import Period, day_period, hours_of
 from tracker.reports.rollups.layout import rollups_for
 from tracker.reports.rollups.pipelines import RollupQuery, rollup_table
 from tracker.reports.threads import in_thread, in_thread_if_large
-from tracker.stores.mongodb.drivers import Database
 
 _MEASURES: Final[dict[DocumentKind, Sequence[str]]] = {
     "clicks": CLICK_MEASURES,
@@ -45,26 +45,24 @@ class HourPart(NamedTuple):
 
 
 class CountSources:
-    """The sources of a scope's counts in a snapshot.
+    """The sources of a scope's counts in a run.
 
     `_account_fingerprints` validate counts by all dimensions, which include each link.
     """
 
-    def __init__(self, database: Database, scope: ReportScope, snapshot: Snapshot) -> None:
-        self.joint = JointCounts(database)
-        self.documents = DocumentCounts(scope, snapshot)
-        self.fingerprints = snapshot.fingerprints_of(scope)
-        self._account_fingerprints = self.fingerprints
-        if scope.link_id is not None:
-            self._account_fingerprints = snapshot.fingerprints_of(scope._replace(link_id=None))
-        self._scope = scope
-        self._snapshot = snapshot
+    def __init__(self, run: ReportRun, scope: ReportScope) -> None:
+        self.joint = JointCounts(run.database)
+        self.documents = DocumentCounts(run, scope)
+        self.fingerprints = run.fingerprints_of(scope)
+        self._account_fingerprints = run.fingerprints_of(run.scope)
+        self._run = run
+        self.scope = scope
 
     async def read_fingerprints(self, periods: Sequence[Period]) -> None:
         await self.fingerprints.read(periods)
 
     def id_of(self, of: DocumentKind, names: Sequence[str], period: Period) -> JointId:
-        account_id, calendar, link_id = self._scope
+        account_id, calendar, link_id = self.scope
         by = name_of(names, of_hour=period.hour is not None)
         return JointId(account_id, calendar.zone, link_id, of, by, period.key)
 
@@ -77,13 +75,13 @@ class CountSources:
         """
         found = {self.id_of(of, names, period): names}
         left_out = {
-            LINK: self._scope.link_id is not None,
+            LINK: self.scope.link_id is not None,
             HOUR: period.hour is not None,
             EVENT: of == "clicks",
         }
         others = [
             [name for name in combination if not left_out.get(name)]
-            for combination in self._snapshot.combinations
+            for combination in self._run.combinations
         ]
         is_small = self.fingerprints.of(period).count(of) <= limits.LARGE_DAY
         if is_small and list(names) in others:
@@ -126,14 +124,14 @@ class CountSources:
             for period in periods
             if period.kind in ("day", "hour")
         }
-        read = list(names) if self._scope.link_id is None else [LINK, *without(LINK, names)]
-        found = await self.joint.find(ids, read, self._snapshot.reader.latest())
+        read = list(names) if self.scope.link_id is None else [LINK, *without(LINK, names)]
+        found = await self.joint.find(ids, read, self._run.latest)
         return {ids[one]: cached for one, cached in found.items()}
 
     def _summed(
         self, found: Mapping[Period, CachedCounts], names: Sequence[str]
     ) -> dict[Period, Columns]:
-        link_id = self._scope.link_id
+        link_id = self.scope.link_id
         wanted = {} if link_id is None else {LINK: {str(link_id)}}
         return {period: one.table(wanted).by(names) for period, one in found.items()}
 
@@ -152,7 +150,7 @@ class CountSources:
 
     async def parts_of(self, period: Period) -> list[Period]:
         """Return the days of a month, the first hours, or those of a large day; else none."""
-        calendar = self._scope.calendar
+        calendar = self.scope.calendar
         if period.kind == "month":
             return [day_period(calendar, day) for day in period.dates()]
         if period.kind == "hours":
@@ -164,7 +162,7 @@ class CountSources:
 
     async def whole_hours_of(self, day: Period) -> list[Period]:
         """Return the hours of a day, if they have all of it."""
-        hours = hours_of(self._scope.calendar, day.first)
+        hours = hours_of(self.scope.calendar, day.first)
         await self.read_fingerprints([day, *hours])
         fingerprints = [self.fingerprints.of(hour) for hour in hours]
         # The first day of a zone may have clicks outside its hours.
@@ -179,28 +177,28 @@ class CountSources:
     ) -> Columns | None:
         """Return the counts from rollups; None if they lack these dimensions."""
         selection = rollups_for(names)
-        has_rollups = period.kind in ("month", "day") and self._scope.link_id is None
+        has_rollups = period.kind in ("month", "day") and self.scope.link_id is None
         if selection is None or not has_rollups:
             return None
         if LINK in names:  # a month of 20,000 links takes as long as a million clicks
-            await self._snapshot.before_counting()
+            await self._run.before_counting()
         query = RollupQuery(
-            matching=self._scope.rollups(selection.of),
+            matching=self.scope.rollups(selection.of),
             selection=selection,
             names=names,
             first=period.first,
             last=period.last,
             measures=_MEASURES[of],
         )
-        return await rollup_table(self._snapshot.reader, query)
+        return await rollup_table(self._run.reader, query)
 
     async def recent(
         self, of: DocumentKind, names: Sequence[str], hour: Period, start: datetime
     ) -> Columns:
         """Count the few documents of an hour from `start` on, once for all parts of the request."""
         by = dimensions_in(self.counted_with(of, names, hour).values())
-        key = RecentKey(self._scope.link_id, of, hour.key, start, tuple(by))
-        known = {} if self._snapshot.recent is None else self._snapshot.recent
+        key = RecentKey(self.scope.link_id, of, hour.key, start, tuple(by))
+        known = self._run.recent
         if key not in known:
             expected = self.fingerprints.of(hour).count(of)
             known[key] = await self.documents.count(of, by, hour, expected, start)

@@ -10,7 +10,7 @@ from uuid import UUID
 
 import msgspec
 
-from tracker.reports.answers.request_parts import parts_at_one_snapshot
+from tracker.reports.answers.one_report import read_whole
 from tracker.reports.api.answer import ReportRow
 from tracker.reports.api.overview import CreateOverview, OverviewPanel, PanelRows
 from tracker.reports.query import ReportQuery
@@ -59,11 +59,9 @@ async def hide_links(
 async def _read_ranks(
     services: SharingServices, query: ReportQuery, wanted: Collection[str]
 ) -> _Ranks:
-    reports, account_id = services.reports.reports, query.account_id
-    async with parts_at_one_snapshot(services.mongodb.reads, reports, account_id) as parts:
-        with reports.memory.reserve(account_id) as reservation:
-            whole = await parts.whole("report", query, reservation)
-            return await in_thread(_ranks, whole.keys, wanted)
+    async with services.reports.reports.begin(query.account_id) as run:
+        whole = await read_whole(run, "report", query)
+        return await in_thread(_ranks, whole.keys, wanted)
 
 
 def _ranks(keys: Sequence[str], wanted: Collection[str]) -> _Ranks:

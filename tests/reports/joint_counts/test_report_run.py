@@ -1,11 +1,11 @@
-"""Turns of requests for reports: their progress."""
+"""The progress of a run of reports."""
 
-from tracker.reports.answers.turn import Progress
+from tracker.reports.joint_counts.report_run import ReportProgress
 
 
 def test_two_days_of_two_years_are_progress_in_a_request_of_many_parts() -> None:
     """Whoever goes on by itself gives up if there was none."""
-    progress = Progress()
+    progress = ReportProgress()
     progress.expect(24)
     told = set()
     for days in range(0, 732, 2):
@@ -15,7 +15,7 @@ def test_two_days_of_two_years_are_progress_in_a_request_of_many_parts() -> None
 
 
 def test_a_request_that_is_almost_done_is_not_done() -> None:
-    progress = Progress()
+    progress = ReportProgress()
     progress.finish_part()
     assert progress.text == "0.9999"
     progress.set_fraction(0.5)

@@ -1,0 +1,152 @@
+"""Other days beside those of a report: the rows, totals and series of both.
+
+The other days are read first. A row of either time is a row of the report, so their keys take part
+in the order, the pages and the limits.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Final, NamedTuple, get_args
+
+from msgspec.structs import replace
+
+from tracker.calendar import Calendar
+from tracker.reports.answers.one_report import read_page, read_rows, read_series, read_totals
+from tracker.reports.answers.rows import Rows
+from tracker.reports.comparison import Comparison, OtherDays
+from tracker.reports.joint_counts.report_run import ReportRun
+from tracker.reports.periods import DayRange
+from tracker.reports.query import GroupRow, Measures, Report, ReportQuery
+from tracker.reports.series import NO_MEASURES, Interval, Step, step_at, step_keys
+from tracker.reports.threads import in_thread_if_large
+from tracker.stores.mongodb.retention import first_complete_day
+
+_OF_TIME: Final[tuple[Interval, ...]] = get_args(Interval)
+
+
+class PreviousFigures(NamedTuple):
+    """The totals of the compared part of other `days`, and their whole `steps`.
+
+    `step` is the compared part of the unfinished step's counterpart. None if there is no such step,
+    or if the counterpart is another one, as in weeks.
+    """
+
+    days: OtherDays
+    totals: Measures
+    steps: Sequence[Step] | None = None
+    step: Measures | None = None
+
+
+class PreviousRows:
+    """All rows of other days. `paired` maps keys to their counterparts, if these differ.
+
+    `keys` are their keys in the report: a counterpart's, in place of an hour, day, week or month.
+    """
+
+    def __init__(self, rows: Rows, paired: Mapping[str, str] | None) -> None:
+        self._rows = rows
+        numbers = {key: number for number, key in enumerate(rows.keys)}
+        if paired is not None:
+            numbers = {key: numbers[one] for key, one in paired.items() if one in numbers}
+        self._numbers = numbers
+        self.keys = numbers.keys()
+
+    def bytes(self) -> int:
+        """Return their approximate size in memory."""
+        return 2 * self._rows.bytes()
+
+    def of(self, rows: Sequence[GroupRow]) -> Mapping[str, Measures]:
+        found = {row.key: self._numbers[row.key] for row in rows if row.key in self._numbers}
+        measures = self._rows.at(list(found.values())).measures()
+        return dict.fromkeys((row.key for row in rows), NO_MEASURES) | dict(
+            zip(found, measures, strict=True)
+        )
+
+
+async def other_days(run: ReportRun, comparison: Comparison) -> OtherDays:
+    """Return the other days, up to the counterpart of the run's moment.
+
+    Where clicks may be deleted, they end with the hour before, because counts have no minutes.
+    Raises BadRequest if the calendar lacks the days.
+    """
+    calendar = run.scope.calendar
+    try:
+        found = comparison.at(calendar, run.at)
+    except OverflowError:
+        raise run.no_days("compare") from None
+    if found.until is None:
+        return found
+    hour = calendar.start_of_hour(*calendar.day_and_hour(found.until))
+    is_kept = await first_complete_day(run.database) <= hour.date().isoformat()
+    return found if is_kept else found._replace(until=hour)
+
+
+async def read_compared(
+    run: ReportRun, name: str, query: ReportQuery, days: OtherDays | None
+) -> tuple[Report, Mapping[str, Measures] | None]:
+    """Return the page of a query, and the measures of its rows on other days, by their keys."""
+    if days is None:
+        return await read_page(run, name, query), None
+    taken = run.memory.bytes
+    previous = await read_previous_rows(run, query, days)
+    report = await read_page(run, name, query, previous.keys)
+    found = previous.of(report.rows)
+    run.memory.shrink_to(taken)
+    return report, found
+
+
+async def read_previous_rows(run: ReportRun, query: ReportQuery, days: OtherDays) -> PreviousRows:
+    """Return the rows of other days. They alone stay in the run's memory."""
+    taken = run.memory.bytes
+    other = days.of(replace(query, search=None))  # the report searches in its own keys
+    rows = await read_rows(run, "compare", other)
+    paired = _paired(run.scope.calendar, query, other)
+    found = await in_thread_if_large(len(rows.keys), PreviousRows, rows, paired)
+    run.memory.shrink_to(taken + found.bytes())
+    return found
+
+
+def _paired(calendar: Calendar, query: ReportQuery, other: ReportQuery) -> Mapping[str, str] | None:
+    """Return the counterparts of the keys of time; None for other dimensions.
+
+    The first hour, day, week or month is compared with the first of the other days, and so on.
+    """
+    for interval in _OF_TIME:
+        if interval == query.group_by:
+            keys, other_keys = [
+                step_keys(DayRange(one.first, one.last), interval, calendar)
+                for one in (query, other)
+            ]
+            return dict(zip(keys, other_keys, strict=False))
+    return None
+
+
+def previous_parts(interval: Interval | None, days: OtherDays) -> int:
+    """Return the number of parts of `read_previous`."""
+    return 1 if interval is None or days.until is None else 2
+
+
+async def read_previous(
+    run: ReportRun, query: ReportQuery, interval: Interval | None, days: OtherDays
+) -> PreviousFigures:
+    """Return the figures of other days.
+
+    Steps are whole, as charts show them. Totals, and the counterpart of the unfinished step, end
+    with the compared part.
+    """
+    if interval is None:
+        return PreviousFigures(days, await read_totals(run, "compare", days.of(query)))
+    whole = await read_series(run, "compare", days.whole(query), interval)
+    if days.until is None:
+        return PreviousFigures(days, whole.totals, whole.steps)
+    part = await read_series(run, "compare", days.of(query), interval)
+    calendar = run.scope.calendar
+    number = _number_at(run.at, DayRange(query.first, query.last), interval, calendar)
+    is_paired = number == _number_at(days.until, days.days, interval, calendar)
+    step = part.steps[number].measures if is_paired else None
+    return PreviousFigures(days, part.totals, whole.steps, step)
+
+
+def _number_at(at: datetime, days: DayRange, interval: Interval, calendar: Calendar) -> int:
+    """Return the number of the step that contains a moment."""
+    return step_keys(days, interval, calendar).index(step_at(at, interval, calendar))
