@@ -1,5 +1,6 @@
 """Copies and restores the spool, Redis and MongoDB, for `scripts/backup`."""
 
+import contextlib
 import os
 import time
 from collections.abc import AsyncIterator, Iterable, Sequence
@@ -14,6 +15,7 @@ from scripts.backup_files import PartWriter, documents, raw_documents
 from tracker.conversions.event_ids import GAP_IDS
 from tracker.errors import TrackerError
 from tracker.journal.partitions import MAX_PARTITIONS
+from tracker.journal.spool_file import SUFFIX, WAL_SUFFIX
 from tracker.stores.mongodb.drivers import Database
 from tracker.stores.redis import keys
 from tracker.stores.redis.cluster import is_cluster
@@ -33,6 +35,7 @@ _EXPIRED: Final = -2
 _ENTRIES_PER_BATCH: Final = 200
 _KEYS_PER_BATCH: Final = 500
 _DOCUMENTS_PER_BATCH: Final = 1000
+_WAL_HEADER_BYTES: Final = 32
 _SNAPSHOT_EXPIRED: Final = (239, 246)
 """Codes of MongoDB: SnapshotTooOld, SnapshotUnavailable."""
 
@@ -44,10 +47,30 @@ def copy_spool(folders: Iterable[Path], writer: PartWriter) -> None:
     """
     for folder in folders:
         for path in _spool_files(folder):
-            try:
-                writer.add({"name": path.name, "contents": path.read_bytes()})
-            except FileNotFoundError:
-                continue
+            with contextlib.suppress(FileNotFoundError):
+                for name, contents in _copy_of(path).items():
+                    writer.add({"name": name, "contents": contents})
+
+
+def _copy_of(path: Path) -> dict[str, bytes]:
+    """Return the contents of a spool file and of its write-ahead log.
+
+    Its process may append meanwhile, and move pages from the log to the database. A log with the
+    same header before and after has every page that was moved, so the copies fit together.
+    """
+    log = path.with_suffix(WAL_SUFFIX)
+    while True:
+        before = _read_if_there(log)[:_WAL_HEADER_BYTES]
+        database, after = path.read_bytes(), _read_if_there(log)
+        if before == after[:_WAL_HEADER_BYTES] == _read_if_there(log)[:_WAL_HEADER_BYTES]:
+            return {path.name: database} | ({log.name: after} if after else {})
+
+
+def _read_if_there(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return b""
 
 
 def restore_spool(folder: Path, name: str, spool: Path) -> None:
@@ -156,7 +179,7 @@ async def check_empty(redis: Redis, database: Database) -> None:
 
 def _spool_files(folder: Path) -> list[Path]:
     # Path.glob ignores a folder that it may not read.
-    return sorted(path for path in folder.iterdir() if path.suffix == ".spool")
+    return sorted(path for path in folder.iterdir() if path.suffix == SUFFIX)
 
 
 async def _copy_keys(redis: Redis, pattern: str, writer: PartWriter) -> None:

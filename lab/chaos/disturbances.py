@@ -242,7 +242,7 @@ async def _remove_spool(processes: Processes, seconds: float) -> None:
     folder = processes.settings.data_path / "spool"
 
     async def is_filled() -> bool:
-        return any(one.stat().st_size for one in folder.glob("*.spool"))
+        return any(one.stat().st_size for one in folder.glob("*.sqlite-wal"))
 
     async def is_empty() -> bool:
         return not any(folder.glob("*"))

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import structlog
 
-from tests.journal.spooling import HEADER, Logs
+from tests.journal.spooling import Logs
 from tracker.journal import spool as module
 from tracker.journal import spool_file
 
@@ -19,7 +19,7 @@ from pathlib import Path
 from tracker.journal.spool import Spool
 
 async def main():
-    spool = Spool(Path(sys.argv[1]), 10_000)
+    spool = Spool(Path(sys.argv[1]), 1024**3)
     await spool.append(b"from a child")
     print("ready", flush=True)
     sys.stdin.read()
@@ -50,7 +50,7 @@ def one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def small_files(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make every file end with its second entry of one byte."""
-    monkeypatch.setattr(module, "FILE_BYTES", 2 * (HEADER + 1))
+    monkeypatch.setattr(module, "FILE_BYTES", 2)
     monkeypatch.setattr(module, "MOST_FILES", 1024**3)
 
 

@@ -7,9 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from tracker.journal.spool import Spool
-from tracker.journal.spool_file import HEADER_BYTES
-
-HEADER = HEADER_BYTES
 
 Logs = Sequence[MutableMapping[str, Any]]
 
@@ -56,3 +53,7 @@ async def replayed(folder: Path) -> list[bytes]:
     async with opened(folder) as spool:
         assert await spool.replay(sink.send) == len(sink.taken)
     return sink.taken
+
+
+def sizes(folder: Path) -> dict[str, int]:
+    return {one.name: one.stat().st_size for one in sorted(folder.glob("*"))}

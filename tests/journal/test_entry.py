@@ -1,5 +1,7 @@
 """Entries and spool files of earlier releases are read, and written in the same bytes."""
 
+import contextlib
+import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,6 @@ from tracker.conversions.conversion import Conversion
 from tracker.journal.entry import EntryDecoder, encode, fields_of, record_count
 from tracker.journal.journal import Journal
 from tracker.journal.spool import Spool
-from tracker.journal.spool_file import marker_of, name_with_marker
 from tracker.stores.breaker import Breaker
 from tracker.stores.redis.clients import redis_for_requests
 from tracker.stores.redis.keys import JOURNAL
@@ -62,7 +63,6 @@ EVENT_WITHOUT_WARNINGS = b"\x9d" + EVENT_WITHOUT_TEST[1:] + b"\xc2"
 EVENT_BYTES = b"\x9e" + EVENT_WITHOUT_WARNINGS[1:] + b"\xc0"
 CLICK_BYTES = b"\x9e" + CLICK_WITHOUT_UTM[1:] + b"\xacutm_source=x\xc2"
 PAYLOAD = b"\x92" + CLICK_BYTES + EVENT_BYTES
-SPOOL_FILE = b"TRK1\x00\x00\x00\xe8\x800@\xc7" + PAYLOAD
 
 KINDS = EntryDecoder(list[Click | Conversion])
 
@@ -104,28 +104,18 @@ def test_bytes_that_are_no_entry_hold_no_records(payload: bytes) -> None:
     assert record_count({b"1": payload}) == record_count({b"2": payload}) == 0
 
 
-@pytest.mark.parametrize("marker", [b"", b"a marker"], ids=["earlier release", "this release"])
-async def test_a_spool_file_of_any_release_is_moved_to_the_stream_as_it_is(
-    settings: Settings, tmp_path: Path, marker: bytes
+async def test_a_spool_file_of_an_earlier_release_is_moved_to_the_stream_as_it_is(
+    settings: Settings, tmp_path: Path
 ) -> None:
-    name = name_with_marker("00000000000000000001-1", marker)
-    (tmp_path / f"{name}.spool").write_bytes(marker + SPOOL_FILE)
+    with contextlib.closing(sqlite3.connect(tmp_path / "1.sqlite")) as file, file:
+        file.execute("CREATE TABLE entries (id INTEGER PRIMARY KEY, payload BLOB NOT NULL)")
+        file.execute("INSERT INTO entries (payload) VALUES (?)", (PAYLOAD,))
     async with redis_for_requests(settings.redis_url) as redis:
         journal = Journal(redis, Breaker(), Spool(tmp_path, 1_000_000))
         assert await journal.replay_once() == 1
         await journal.close()
         entries: Any = await redis.xrange(JOURNAL)
     assert [fields for _, fields in entries] == [{b"1": PAYLOAD}]
-
-
-async def test_a_spool_file_is_written_in_the_same_bytes_as_ever_after_its_marker(
-    tmp_path: Path,
-) -> None:
-    spool = Spool(tmp_path, 1_000_000)
-    await spool.append(encode([CLICK, EVENT]))
-    [file] = tmp_path.iterdir()
-    assert file.read_bytes() == marker_of(file) + SPOOL_FILE
-    await spool.close()
 
 
 def _fields(event: Conversion) -> dict[str, Any]:

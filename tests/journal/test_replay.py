@@ -8,16 +8,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from tests.journal.spooling import HEADER, Logs, Sink, opened, replayed, spooled
+from tests.journal.spooling import Sink, opened, replayed, sizes, spooled
 from tracker.journal import spool as module
+from tracker.journal import spool_file
 from tracker.loops import cancel_and_wait
-
-
-async def test_several_files_are_replayed_in_order(folder: Path) -> None:
-    for start in range(0, 9, 3):
-        await spooled(folder, [b"%d" % number for number in range(start, start + 3)])
-    assert len(list(folder.iterdir())) == 3
-    assert await replayed(folder) == [b"%d" % number for number in range(9)]
 
 
 async def test_a_payload_appended_during_a_replay_waits_for_the_next(folder: Path) -> None:
@@ -44,7 +38,9 @@ async def test_only_one_of_simultaneous_replays_takes_a_file(folder: Path) -> No
     assert sink.taken == payloads
 
 
-async def test_a_replay_that_fails_goes_on_where_it_failed(folder: Path, one_by_one: None) -> None:
+async def test_a_replay_that_fails_goes_on_where_it_failed_and_the_next_start_at_the_beginning(
+    folder: Path, one_by_one: None
+) -> None:
     path = await spooled(folder, [b"1", b"2", b"3"])
     sink = Sink()
     async with opened(folder) as spool:
@@ -52,45 +48,17 @@ async def test_a_replay_that_fails_goes_on_where_it_failed(folder: Path, one_by_
             with pytest.raises(RuntimeError):
                 await spool.replay(sink.send)
             assert path.exists()
-        sink.refuses = None
-        assert await spool.replay(sink.send) == 1
-        assert not path.exists()
-    assert sink.taken == [b"1", b"2", b"3"]
-
-
-async def test_after_a_restart_a_file_is_replayed_again_from_its_start(
-    folder: Path, one_by_one: None
-) -> None:
-    await spooled(folder, [b"1", b"2"])
-    sink = Sink(refuses=b"2")
-    async with opened(folder) as spool:
-        with pytest.raises(RuntimeError):
-            await spool.replay(sink.send)
         assert await replayed(folder) == []
-    assert sink.taken == [b"1"]
-    assert await replayed(folder) == [b"1", b"2"]
+    assert sink.taken == [b"1", b"2"]
+    assert await replayed(folder) == [b"1", b"2", b"3"]
+    assert not path.exists()
 
 
-async def test_damage_before_the_place_where_a_replay_failed_is_not_forgotten(
-    folder: Path, logs: Logs, one_by_one: None
+@pytest.mark.parametrize("steps", [*range(8), None])
+async def test_a_replay_cancelled_at_any_moment_loses_and_repeats_nothing(
+    folder: Path, one_by_one: None, steps: int | None
 ) -> None:
-    path = await spooled(folder, [b"1", b"2", b"3"])
-    path.write_bytes(b"damage" + path.read_bytes())
-    sink = Sink(refuses=b"2")
-    async with opened(folder) as spool:
-        with pytest.raises(RuntimeError):
-            await spool.replay(sink.send)
-        sink.refuses = None
-        await spool.replay(sink.send)
-    assert sink.taken == [b"1", b"2", b"3"]
-    (report,) = [entry for entry in logs if entry["log_level"] == "error"]
-    assert (report["entries_replayed"], report["bytes_unread"]) == (3, len(b"damage"))
-    assert path.with_suffix(".damaged").exists()
-
-
-async def test_a_cancelled_replay_keeps_the_file_and_its_place_in_it(
-    folder: Path, one_by_one: None
-) -> None:
+    """After some steps of the loop, or while the second entry is sent."""
     path = await spooled(folder, [b"1", b"2", b"3"])
     sink, sending = Sink(), asyncio.Event()
 
@@ -98,34 +66,18 @@ async def test_a_cancelled_replay_keeps_the_file_and_its_place_in_it(
         if b"2" in payloads:
             sending.set()
             await asyncio.Event().wait()
-        await sink.send(payloads)
+        sink.taken.extend(payloads)
 
     async with opened(folder) as spool:
         replay = asyncio.ensure_future(spool.replay(hang))
-        await sending.wait()
-        await cancel_and_wait(replay)
-        assert path.exists()
-        assert await spool.replay(sink.send) == 2
-    assert sink.taken == [b"1", b"2", b"3"]
-
-
-@pytest.mark.parametrize("steps", range(12))
-async def test_a_replay_cancelled_at_any_moment_loses_and_repeats_nothing(
-    folder: Path, one_by_one: None, steps: int
-) -> None:
-    await spooled(folder, [b"1", b"2", b"3"])
-    taken: list[bytes] = []
-
-    async def send(payloads: Sequence[bytes]) -> None:
-        taken.extend(payloads)
-
-    async with opened(folder) as spool:
-        replay = asyncio.ensure_future(spool.replay(send))
-        for _ in range(steps):
+        if steps is None:
+            await sending.wait()
+        for _ in range(steps or 0):
             await asyncio.sleep(0)
         await cancel_and_wait(replay)
-        await spool.replay(send)
-    assert taken == [b"1", b"2", b"3"]
+        assert path.exists()
+        await spool.replay(sink.send)
+    assert sink.taken == [b"1", b"2", b"3"]
 
 
 async def test_a_large_file_is_finished_and_those_after_it_are_replayed_one_by_one(
@@ -133,23 +85,21 @@ async def test_a_large_file_is_finished_and_those_after_it_are_replayed_one_by_o
 ) -> None:
     payloads = [b"%d" % number for number in range(7)]
     seen: list[tuple[list[bytes], int]] = []
+    waiting: list[int] = []
 
     async def send(batch: Sequence[bytes]) -> None:
-        seen.append(([*batch], len(list(folder.iterdir()))))
+        seen.append(([*batch], len(list(folder.glob("*.sqlite")))))
+        waiting.append(spool.bytes_waiting)
 
     async with opened(folder) as spool:
         for payload in payloads:
             await spool.append(payload)
-        sizes = [path.stat().st_size for path in sorted(folder.iterdir())]
-        assert sizes == [module.FILE_BYTES] * 3 + [HEADER + 1]
         assert await spool.replay(send) == 7
-    assert seen == [
-        ([b"0", b"1"], 4),
-        ([b"2", b"3"], 3),
-        ([b"4", b"5"], 2),
-        ([b"6"], 1),
-    ]
-    assert list(folder.iterdir()) == []
+        assert spool.bytes_waiting == 0
+    assert seen == [([b"0", b"1"], 4), ([b"2", b"3"], 3), ([b"4", b"5"], 2), ([b"6"], 1)]
+    assert waiting == sorted(waiting, reverse=True)
+    assert waiting[0] > waiting[-1] > 0
+    assert sizes(folder) == {}
 
 
 async def test_replays_that_fail_make_no_more_files_of_what_is_appended_meanwhile(
@@ -157,29 +107,35 @@ async def test_replays_that_fail_make_no_more_files_of_what_is_appended_meanwhil
 ) -> None:
     sink = Sink(refuses=b"0")
     async with opened(folder) as spool:
-        for number in range(10):
+        for number in range(5):
             await spool.append(b"%d" % number)
             with pytest.raises(RuntimeError):
                 await spool.replay(sink.send)
-        assert len(list(folder.iterdir())) == 2
+        assert len(list(folder.glob("*.sqlite"))) == 2
         sink.refuses = None
-        assert await spool.replay(sink.send) == 10
-    assert sink.taken == [b"%d" % number for number in range(10)]
+        assert await spool.replay(sink.send) == 5
+    assert sink.taken == [b"%d" % number for number in range(5)]
 
 
-async def test_the_bytes_that_wait_are_known_during_a_replay(
-    folder: Path, small_files: None
+@pytest.mark.parametrize(
+    ("lengths", "expected"), [([1] * 7, [3, 3, 1]), ([9, 1, 1, 9], [2, 2]), ([30, 30], [1, 1])]
+)
+async def test_a_batch_ends_at_a_number_of_entries_or_bytes(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, lengths: list[int], expected: list[int]
 ) -> None:
-    waiting: list[int] = []
+    monkeypatch.setattr(spool_file, "BATCH_ENTRIES", 3)
+    monkeypatch.setattr(spool_file, "BATCH_BYTES", 10)
+    payloads = [b"%0*d" % (length, number) for number, length in enumerate(lengths)]
+    await spooled(folder, payloads)
+    batches: list[Sequence[bytes]] = []
 
-    async def send(_: Sequence[bytes]) -> None:
-        waiting.append(spool.bytes_waiting)
+    async def send(batch: Sequence[bytes]) -> None:
+        batches.append(batch)
 
     async with opened(folder) as spool:
-        for number in range(4):
-            await spool.append(b"%d" % number)
         await spool.replay(send)
-        assert [*waiting, spool.bytes_waiting] == [2 * module.FILE_BYTES, module.FILE_BYTES, 0]
+    assert [len(batch) for batch in batches] == expected
+    assert [payload for batch in batches for payload in batch] == payloads
 
 
 async def test_a_replay_ends_when_its_time_is_up_and_the_next_goes_on(
@@ -198,6 +154,6 @@ async def test_a_replay_ends_when_its_time_is_up_and_the_next_goes_on(
     async with opened(folder) as spool:
         assert await spool.replay(slow, until=2.0) == 1
         assert await spool.replay(slow, until=2.0) == 0
-        assert len(list(folder.iterdir())) == 2
+        assert len(list(folder.glob("*.sqlite"))) == 2
         assert await spool.replay(sink.send) == 2
     assert sink.taken == [b"1", b"2", b"3"]

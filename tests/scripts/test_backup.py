@@ -1,5 +1,7 @@
 """`backup`: a copy that is made under load is whole, and is put back into other stores."""
 
+import asyncio
+import itertools
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,12 +15,18 @@ from redis.asyncio.client import Pipeline
 from tornado.platform.asyncio import AsyncIOLoop
 
 from config.settings import Settings
-from scripts.backup_files import documents
+from scripts import backup_stores
+from scripts.backup_files import PartWriter, documents, make_folder
+from scripts.backup_stores import copy_spool, restore_spool
+from tests.factories import make_click
+from tests.journal.spooling import replayed
 from tests.ops.restoring import GAP, convert, prepare, visitors
 from tests.scripts.conftest import Run
 from tests.system.owner import script
 from tests.system.service import environment, running
 from tests.waiting import until
+from tracker.journal.entry import encode
+from tracker.journal.spool import Spool
 from tracker.stores.builtin.stores import run_stores
 from tracker.stores.redis.keys import DEAD_LETTERS
 
@@ -68,9 +76,9 @@ def test_what_was_answered_before_a_backup_under_load_is_in_other_stores_after_a
 def test_what_only_waits_in_redis_and_the_spool_is_in_the_backup(
     settings: Settings, tmp_path: Path, io_loop: AsyncIOLoop
 ) -> None:
-    """Nothing drains, and what a process that has ended left is in the spool."""
+    """Nothing drains, and a click is in the spool of a process that runs."""
     folder, answered = tmp_path / "backup", list[UUID]()
-    spool = Path(settings.data_dir) / "spool"
+    spool, click = Spool(settings.data_path / "spool", 1024**3), make_click()
     variables = environment(settings)
     io_loop.run_sync(lambda: prepare(settings))
     with running(variables, "--role", "web") as service, visitors(service, answered):
@@ -78,25 +86,53 @@ def test_what_only_waits_in_redis_and_the_spool_is_in_the_backup(
     with redis.Redis.from_url(settings.redis_url) as client:
         waiting = client.xlen("journal")
         client.rpush("visitors:kept", "one")
-    spool.mkdir(parents=True, exist_ok=True)
-    (spool / "00000000000000000001-1.spool").write_bytes(b"as it is")
+    io_loop.run_sync(lambda: spool.append(encode([click])))
     script(variables, "backup", "create", str(folder))
+    io_loop.run_sync(spool.close)
 
     with other_stores(tmp_path) as others:
         script(environment(others), "backup", "restore", str(folder))
-        restored = Path(others.data_dir) / "spool" / "00000000000000000001-1.spool"
-        assert restored.read_bytes() == b"as it is"
+        restored = others.data_path / "spool"
         with redis.Redis.from_url(others.redis_url) as own:
             assert own.xlen("journal") == waiting
             assert own.lrange("visitors:kept", 0, -1) == [b"one"]
-            restored.unlink()
             with running(environment(others)):
-                until(lambda: own.xlen("journal") == 0)
+                until(lambda: own.xlen("journal") == 0 and not any(restored.iterdir()))
         with MongoClient[dict[str, Any]](
             others.mongodb_uri, uuidRepresentation="standard"
         ) as mongodb:
             found = mongodb[others.mongodb_database]["clicks"].find({}, ["_id"])
-            assert {row["_id"] for row in found} == set(answered)
+            assert {row["_id"] for row in found} == {*answered, UUID(bytes=click.id)}
+
+
+async def test_a_spool_is_copied_with_all_that_was_answered_though_it_grows_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before each of some reads its write-ahead log moves to the database and begins again."""
+    spool, folder = Spool(tmp_path / "spool", 1024**3), tmp_path / "backup"
+    read, reads, loop = backup_stores._read_if_there, itertools.count(), asyncio.get_running_loop()
+    payloads = [b"%010000d" % number for number in range(500)]
+    left = iter(payloads)
+
+    async def grow() -> None:
+        for payload in itertools.islice(left, 100):
+            await spool.append(payload)
+
+    def read_later(path: Path) -> bytes:
+        if next(reads) in (1, 2):
+            asyncio.run_coroutine_threadsafe(grow(), loop).result()
+        return read(path)
+
+    await grow()
+    monkeypatch.setattr(backup_stores, "_read_if_there", read_later)
+    make_folder(folder)
+    with PartWriter(folder, "spool") as writer:
+        await asyncio.to_thread(copy_spool, [tmp_path / "spool"], writer)
+    restore_spool(folder, "spool", tmp_path / "copy")
+    found = await replayed(tmp_path / "copy")
+    assert len(found) >= 100
+    assert found == payloads[: len(found)]
+    await spool.close()
 
 
 @pytest.fixture
@@ -182,7 +218,7 @@ def test_a_spool_or_a_journal_that_has_something_is_not_mixed_with_a_backup(
         client.delete("transaction:left")
     spool = Path(settings.data_dir) / "spool"
     spool.mkdir(parents=True, exist_ok=True)
-    (spool / "1.spool").touch()
+    (spool / "1.sqlite").touch()
     refused = run("backup", "restore", str(backup), **elsewhere)
     assert refused.returncode == 1
     assert f"{spool}: not empty" in refused.stderr

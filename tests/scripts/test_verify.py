@@ -146,7 +146,7 @@ def test_verify_says_what_waits_to_be_stored(
     io_loop.run_sync(leave)
     folder = services.settings.data_path / "spool"
     folder.mkdir(parents=True)
-    (folder / "1.spool").write_bytes(b"x" * 1_234)
+    (folder / "1.sqlite").write_bytes(b"x" * 1_234)
     ended = run("verify", "--json")
     assert ended.returncode == 0
     assert ended.stderr.splitlines() == [

@@ -4,7 +4,7 @@
 - Processes lock their files until they are replayed. Any process replays unlocked files, in order.
 - An interrupted replay may send an entry twice, but an entry is never lost.
 - A file that loses its name is written again from its descriptor.
-- A torn tail (a crash before the answer) is skipped. A damaged file becomes `*.damaged`.
+- A damaged file becomes `*.damaged`, after the entries before the damage are sent.
 """
 
 import asyncio
@@ -12,14 +12,18 @@ import contextlib
 import math
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from concurrent.futures import Executor, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Final, NamedTuple, TypeVar
+from typing import Final, TypeVar
 
 import structlog
 
-from tracker.journal.locked_file import LockedFile, create, open_unlocked
-from tracker.journal.spool_file import HEADER_BYTES, SpoolReader
+from tracker.journal.spool_file import (
+    SpoolFile,
+    SpoolFileDamaged,
+    create,
+    set_aside,
+)
 from tracker.journal.spool_folder import SpoolFolder
 from tracker.metrics import SPOOL_RESTORED
 
@@ -39,15 +43,7 @@ MOST_FILES = 64
 FAILURE_SECONDS = 10.0
 """Time after a failed append in which `check` fails too."""
 
-_COPIES: Final = 3
 _LOG_SECONDS: Final = 5.0
-
-
-class _Replay(NamedTuple):
-    """The replay of a finished file, which this process has locked."""
-
-    file: LockedFile
-    reader: SpoolReader
 
 
 class Spool:
@@ -56,16 +52,14 @@ class Spool:
     def __init__(self, folder: Path, max_bytes: int) -> None:
         self._folder = SpoolFolder(folder, max_bytes)
         self._file_bytes = max(FILE_BYTES, max_bytes // MOST_FILES)
-        self._file: LockedFile | None = None
-        self._replays: dict[Path, _Replay] = {}
+        self._own: SpoolFile | None = None
+        self._finished: dict[Path, SpoolFile] = {}
         self._failure: OSError | None = None
         self._failed_at = 0.0
         self._log_at = 0.0
         self._replaying = asyncio.Lock()
-        # One thread each: appends keep their order and do not wait for reads. A slow disk never
-        # blocks the event loop.
-        self._writing = ThreadPoolExecutor(max_workers=1, thread_name_prefix="spool-write")
-        self._reading = ThreadPoolExecutor(max_workers=1, thread_name_prefix="spool-read")
+        # One thread: a slow disk never blocks the event loop, and appends keep their order.
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="spool")
 
     @property
     def bytes_waiting(self) -> int:
@@ -74,7 +68,7 @@ class Spool:
     async def append(self, payload: bytes) -> None:
         """Store `payload` durably. Raises SpoolFull, or another OSError if the disk fails."""
         try:
-            await _run(self._writing, self._append, payload)
+            await self._run(self._append, payload)
         except OSError as error:
             self._failure, self._failed_at = error, time.monotonic()
             raise
@@ -82,7 +76,7 @@ class Spool:
 
     async def check(self) -> None:
         """Check the disk. Raises OSError if an append would fail, or has just failed."""
-        await _run(self._writing, self._folder.check)
+        await self._run(self._folder.check)
         if self._failure is not None and time.monotonic() - self._failed_at < FAILURE_SECONDS:
             raise self._failure
 
@@ -95,150 +89,135 @@ class Spool:
         async with self._replaying:
             sent = await self._replay_waiting(send, until)
             # Only now, so that repeated failing replays do not create a file each.
-            if self._file is not None:
-                await _run(self._writing, self._finish_own)
+            if self._own is not None:
+                await self._run(self._finish_own)
                 sent += await self._replay_waiting(send, until)
         return sent
 
     async def restore(self) -> None:
         """Rewrite the files of this process that lost their names. Errors are logged."""
-        if self._file is None and not self._replays:
+        if self._own is None and not self._finished:
             return
         async with self._replaying:
-            for replaced in await _run(self._writing, self._restore):
-                await _run(self._reading, replaced.close)
+            await self._run(self._restore)
 
     async def is_empty(self) -> bool:
         """Return whether there is nothing to replay. Raises OSError if that is unknown."""
-        found = await _run(self._writing, self._folder.measure)
-        return not (found or self._replays or self._file)
+        return not (await self._run(self._find) or self._own)
 
     async def close(self) -> None:
         await self.restore()
-        await _run(self._writing, self._finish_own)
-        await _run(self._reading, self._close_replays)
-        self._writing.shutdown()
-        self._reading.shutdown()
+        await self._run(self._close_files)
+        self._thread.shutdown()
+
+    async def _run(self, function: Callable[..., Result], *arguments: object) -> Result:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, function, *arguments)
 
     async def _replay_waiting(self, send: Send, until: float) -> int:
         sent = 0
-        found = await _run(self._writing, self._folder.measure)
-        # A removed file that cannot be written again is sent from its descriptor.
-        for path in sorted({*found, *self._replays}):
-            if time.monotonic() >= until:
-                break
+        for path in await self._run(self._find):
             try:
-                sent += await self._replay_file(path, send, until)
+                while time.monotonic() < until and (batch := await self._run(self._batch, path)):
+                    await send(batch)
+                    self._finished[path].mark_sent(len(batch))
+                    sent += len(batch)
             except OSError as error:
                 log.error("spool file unreadable", file=path.name, error=str(error))
-            await _run(self._writing, self._folder.measure)
         return sent
 
-    async def _replay_file(self, path: Path, send: Send, until: float) -> int:
-        replay = self._replays.get(path) or _open_replay(path)
-        if replay is None:
-            return 0
-        self._replays[path] = replay
-        sent = 0
-        while time.monotonic() < until:
-            batch = await _run(self._reading, replay.reader.batch)
-            if not batch:
-                _finish(replay)
-                del self._replays[path]
-                break
-            await send(batch)
-            replay.reader.mark_sent()
-            sent += len(batch)
-        return sent
+    # The methods below run in the thread.
+
+    def _find(self) -> list[Path]:
+        # A removed file that cannot be written again is sent from its descriptor.
+        found = {*self._folder.measure(), *self._finished}
+        return sorted(found if self._own is None else found - {self._own.path})
+
+    def _batch(self, path: Path) -> list[bytes]:
+        """Return the next batch of a file; at its end none, and remove it."""
+        try:
+            if path not in self._finished:
+                if not path.exists():  # another process has replayed it
+                    return []
+                self._finished[path] = SpoolFile(path)
+            batch = self._finished[path].batch()
+        except BlockingIOError:  # another process has locked it
+            return []
+        except SpoolFileDamaged as error:
+            self._set_aside(path, error)
+            return []
+        if not batch:
+            file = self._finished.pop(path)
+            file.remove()
+            self._folder.measure()
+            log.info("spool file replayed", file=path.name, entries=file.sent_entries)
+        return batch
+
+    def _set_aside(self, path: Path, error: SpoolFileDamaged) -> None:
+        kept, file = set_aside(path), self._finished.pop(path, None)
+        if file is not None:
+            file.close()
+        log.error(
+            "spool file damaged",
+            kept_as=kept.name,
+            entries_replayed=file.sent_entries if file else 0,
+            error=str(error),
+        )
 
     def _append(self, payload: bytes) -> None:
-        length = HEADER_BYTES + len(payload)
-        self._folder.check_room(length)
-        if self._file is None or not self._file.is_open:
-            self._file = create(self._folder.path)
-        start = self._file.append(payload)
-        self._folder.record_write(length)
+        self._folder.check_room(len(payload))
         try:
-            self._restore_own()
+            if self._own is None:
+                self._own = create(self._folder.path)
+            self._own.append(payload)
+            try:
+                self._name_own()
+            except OSError:
+                self._own.undo()
+                raise
         except OSError:
-            self._file.cut(start)
+            self._finish_own()  # the next append begins another file
             raise
-        if start + length >= self._file_bytes:
+        with contextlib.suppress(OSError):  # only the sizes are unknown
+            self._folder.measure()
+        if self._own.payload_bytes >= self._file_bytes:
             self._finish_own()
 
-    def _restore_own(self) -> None:
-        copies = 0
-        while self._file is not None and not self._file.is_named:
-            if copies == _COPIES:
+    def _name_own(self) -> None:
+        if self._own is not None and not self._own.is_named:
+            self._own = self._restored(self._own)
+            if not self._own.is_named:
                 raise OSError("spool files are removed as fast as they are written")
-            replaced, self._file = self._file, self._copy(self._file)
-            replaced.close()
-            copies += 1
 
-    def _restore(self) -> list[LockedFile]:
-        replaced = []
+    def _restore(self) -> None:
         try:
-            if self._file is not None and self._file.is_open:
-                self._restore_own()
-            for path, replay in [*self._replays.items()]:
-                if not replay.file.is_named:
-                    copy = self._copy(replay.file)
-                    self._replays[copy.path] = _Replay(copy, copy.reader())
-                    replaced.append(self._replays.pop(path).file)
+            self._name_own()
+            for path, file in [*self._finished.items()]:
+                if not file.is_named:
+                    copy = self._restored(file)
+                    del self._finished[path]
+                    self._finished[copy.path] = copy
         except OSError as error:
             if time.monotonic() >= self._log_at:
                 self._log_at = time.monotonic() + _LOG_SECONDS
                 log.error("a removed spool file cannot be written again", error=str(error))
-        return replaced
 
-    def _copy(self, file: LockedFile) -> LockedFile:
+    def _restored(self, file: SpoolFile) -> SpoolFile:
         copy = file.copy()
+        file.remove()
         SPOOL_RESTORED.inc()
-        with contextlib.suppress(OSError):  # only the sizes are unknown
-            self._folder.measure()
         log.error(
             "spool file was removed or renamed; its entries are written again",
             file=file.path.name,
             written_as=copy.path.name,
-            bytes=copy.size,
         )
         return copy
 
     def _finish_own(self) -> None:
-        file, self._file = self._file, None
-        if file is not None and file.is_open:
-            self._replays[file.path] = _Replay(file, file.reader())
+        if self._own is not None:
+            self._finished[self._own.path] = self._own
+            self._own = None
 
-    def _close_replays(self) -> None:
-        while self._replays:
-            self._replays.popitem()[1].file.close()
-
-
-async def _run(thread: Executor, function: Callable[..., Result], *arguments: object) -> Result:
-    return await asyncio.get_running_loop().run_in_executor(thread, function, *arguments)
-
-
-def _open_replay(path: Path) -> _Replay | None:
-    file = open_unlocked(path)
-    return None if file is None else _Replay(file, file.reader())
-
-
-def _finish(replay: _Replay) -> None:
-    """Delete the file, or rename it if it is damaged; it stays locked until then."""
-    path, reader = replay.file.path, replay.reader
-    if reader.torn_bytes:
-        log.warning("spool file had a torn tail", file=path.name, bytes_unread=reader.torn_bytes)
-    if reader.damaged_bytes:
-        log.error(
-            "spool file damaged",
-            kept_as=path.with_suffix(".damaged").name,
-            entries_replayed=reader.entries,
-            bytes_unread=reader.damaged_bytes,
-        )
-    if replay.file.is_named:
-        if reader.damaged_bytes:
-            path.rename(path.with_suffix(".damaged"))
-        else:
-            path.unlink(missing_ok=True)
-    replay.file.close()
-    log.info("spool file replayed", file=path.name, entries=reader.entries)
+    def _close_files(self) -> None:
+        self._finish_own()
+        while self._finished:
+            self._finished.popitem()[1].close()

@@ -1,166 +1,193 @@
-"""The format of a spool file: a sequence of entries, each of start, length, CRC-32 and payload.
+"""A spool file: an SQLite database with a row for each entry, which one process has locked.
 
-The reader finds every whole entry, also after damage. An entry starts with the file's marker and
-`TRK1`. The marker is random, so no visitor's text looks like an entry; old files have none.
+SQLite goes on writing to a file that has lost its name, so the spool looks at `is_named` before it
+answers. A file has two names: the database's, and that of its write-ahead log (`-wal`).
 """
 
+import contextlib
 import os
-import secrets
-import struct
-import zlib
+import sqlite3
+import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import Final
 
-_LENGTH_AND_CHECKSUM = struct.Struct(">II")
-_MAGIC: Final = b"TRK1"
-_MARKER_BYTES: Final = 8
-_CHUNK_BYTES: Final = 1024 * 1024
-
-HEADER_BYTES: Final = _MARKER_BYTES + len(_MAGIC) + _LENGTH_AND_CHECKSUM.size
-"""Bytes of an entry before its payload, in a file with a marker."""
+SUFFIX: Final = ".sqlite"
+WAL_SUFFIX: Final = f"{SUFFIX}-wal"
 
 BATCH_ENTRIES = 100
 BATCH_BYTES = 1024 * 1024
 """A batch ends with the entry that reaches one of these."""
 
+CHECKPOINT_PAGES: Final = 240
+"""Pages of 4 KiB that the log holds. A lone click fills one of them."""
 
-def new_marker() -> bytes:
-    return secrets.token_bytes(_MARKER_BYTES)
+_LOCK_SECONDS: Final = 1.0
+"""How long a new file waits for a process that takes it for a dead one's."""
 
-
-def name_with_marker(name: str, marker: bytes) -> str:
-    return f"{name}-{marker.hex()}" if marker else name
-
-
-def marker_of(path: Path) -> bytes:
-    """Return the marker in a file's name; empty for a file of an older release."""
-    *rest, last = path.stem.split("-")
-    if len(rest) < 2 or len(last) != 2 * _MARKER_BYTES:
-        return b""
-    try:
-        return bytes.fromhex(last)
-    except ValueError:
-        return b""
+# The locking mode comes first: without it SQLite shares an index of the log between processes.
+_SET_UP: Final = (
+    "PRAGMA locking_mode = EXCLUSIVE",
+    "PRAGMA journal_mode = WAL",
+    "PRAGMA synchronous = FULL",
+    f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}",
+    "PRAGMA cache_size = -512",
+    "CREATE TABLE IF NOT EXISTS entries (id INTEGER PRIMARY KEY, payload BLOB NOT NULL)",
+)
 
 
-def frame(payload: bytes, marker: bytes) -> bytes:
-    head = _LENGTH_AND_CHECKSUM.pack(len(payload), zlib.crc32(payload))
-    return marker + _MAGIC + head + payload
+class SpoolFileDamaged(OSError):
+    """SQLite finds the file damaged."""
 
 
-class SpoolReader:
-    """A reader of one file. `torn_bytes` may begin an unfinished entry; `damaged_bytes` do not."""
+class SpoolFile:
+    """The file at `path`, locked until it is closed. Every method may raise OSError."""
 
-    def __init__(self, file: BinaryIO, marker: bytes) -> None:
-        self._file = file
-        self._start = marker + _MAGIC
-        self._header_bytes = len(self._start) + _LENGTH_AND_CHECKSUM.size
-        self._size = os.fstat(file.fileno()).st_size
-        self._position = 0
-        self.entries = 0
-        self.damaged_bytes = 0
-        self.torn_bytes = 0
-        self._unsent: list[bytes] = []
+    def __init__(self, path: Path, lock_seconds: float = 0.0) -> None:
+        """Open a file. Raises BlockingIOError if another process has locked it."""
+        self.path = path
+        self.payload_bytes = self.sent_entries = 0
+        self._read_to = self._sent_to = 0
+        with _as_os_error():
+            self._database = sqlite3.connect(
+                f"{path.as_uri()}?mode=rw",  # never makes a file that was replayed meanwhile
+                uri=True,
+                timeout=lock_seconds,
+                isolation_level=None,  # each statement is a transaction
+                check_same_thread=False,
+            )
+        try:
+            with _as_os_error():
+                for statement in _SET_UP:
+                    self._database.execute(statement)
+            self._identities = {one: _identity(one) for one in _names(path)}
+        except OSError:
+            self.close()
+            raise
+
+    @property
+    def is_named(self) -> bool:
+        try:
+            return self._identities == {one: _identity(one) for one in self._identities}
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+
+    def append(self, payload: bytes) -> None:
+        """Write an entry to the disk. An error undoes it."""
+        with _as_os_error():
+            self._database.execute("INSERT INTO entries (payload) VALUES (?)", (payload,))
+        self.payload_bytes += len(payload)
+
+    def undo(self) -> None:
+        """Delete the last entry: its sender may send it again, so it must not be replayed."""
+        with _as_os_error():
+            self._database.execute("DELETE FROM entries WHERE id = (SELECT max(id) FROM entries)")
 
     def batch(self) -> list[bytes]:
         """Return the next payloads, about BATCH_ENTRIES or BATCH_BYTES; none at the end.
 
         They are the same until `mark_sent` is called, or after an OSError.
         """
-        if not self._unsent:
-            length = 0
-            while len(self._unsent) < BATCH_ENTRIES and length < BATCH_BYTES:
-                payload = self.read()
-                if payload is None:
-                    break
-                self._unsent.append(payload)
-                length += len(payload)
-        return self._unsent
+        payloads: list[bytes] = []
+        length = 0
+        with _as_os_error():
+            try:
+                for number, payload in self._unsent(BATCH_ENTRIES):
+                    self._read_to = number
+                    payloads.append(payload)
+                    length += len(payload)
+                    if length >= BATCH_BYTES:
+                        break
+            except sqlite3.Error:
+                if not payloads:  # else those before the bad page are a batch
+                    raise
+        return payloads
 
-    def mark_sent(self) -> None:
-        self._unsent = []
+    def mark_sent(self, entries: int) -> None:
+        self._sent_to = self._read_to
+        self.sent_entries += entries
 
-    def read(self) -> bytes | None:
-        """Return the next whole entry's payload, None at the end. Raises OSError if unreadable."""
-        at, payload = self._position, self._payload_at(self._position)
-        if payload is None:
-            at, payload = self._next_whole(self._position + 1)
-            self._count_gap(at)
-        self._position = at
-        if payload is not None:
-            self._position += self._header_bytes + len(payload)
-            self.entries += 1
-        return payload
+    def copy(self) -> "SpoolFile":
+        """Return a new file with the entries that are not sent."""
+        copy = create(self.path.parent)
+        try:
+            with _as_os_error(), copy._database as database:
+                database.execute("BEGIN")
+                database.executemany("INSERT INTO entries VALUES (?, ?)", self._unsent(-1))
+        except OSError:
+            copy.remove()
+            raise
+        copy.payload_bytes = self.payload_bytes
+        return copy
 
-    def _payload_at(self, position: int) -> bytes | None:
-        header = self._bytes_at(position, self._header_bytes)
-        if len(header) < self._header_bytes:
-            return None
-        length, checksum = self._length_and_checksum(header)
-        start = position + self._header_bytes
-        # A damaged length may be gigabytes: the payload is read only after its checksum matched.
-        whole = (
-            header.startswith(self._start)
-            and length <= self._size - start
-            and self._checksum(start, start + length) == checksum
-        )
-        return self._bytes_at(start, length) if whole else None
+    def remove(self) -> None:
+        """Remove the names that still are this file's, and close it."""
+        for path, identity in self._identities.items():
+            with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+                if _identity(path) == identity:
+                    path.unlink()
+        self.close()
 
-    def _next_whole(self, start: int) -> tuple[int, bytes | None]:
-        for position in self._starts(start):
-            payload = self._payload_at(position)
-            if payload is not None:
-                return position, payload
-        return self._size, None
+    def close(self) -> None:
+        with contextlib.suppress(sqlite3.Error):  # answered entries are on the disk
+            self._database.close()
 
-    def _starts(self, start: int) -> Iterator[int]:
-        """Yield the positions at or after `start` where an entry may begin."""
-        while start < self._size:
-            chunk = self._bytes_at(start, _CHUNK_BYTES)
-            found = chunk.find(self._start)
-            while found >= 0:
-                yield start + found
-                found = chunk.find(self._start, found + 1)
-            start += _CHUNK_BYTES - len(self._start) + 1
+    def _unsent(self, limit: int) -> Iterator[tuple[int, bytes]]:
+        query = "SELECT id, payload FROM entries WHERE id > ? ORDER BY id LIMIT ?"
+        return self._database.execute(query, (self._sent_to, limit))
 
-    def _count_gap(self, end: int) -> None:
-        if end == self._size and self._is_torn(self._position):
-            self.torn_bytes += end - self._position
-        else:
-            self.damaged_bytes += end - self._position
 
-    def _is_torn(self, start: int) -> bool:
-        """Return whether the rest of the file can be the beginning of one entry."""
-        header = self._bytes_at(start, self._header_bytes)
-        if not header.startswith(self._start[: len(header)]) or any(self._starts(start + 1)):
-            return False
-        if len(header) < self._header_bytes:
-            return True
-        length, checksum = self._length_and_checksum(header)
-        payload = start + self._header_bytes
-        # A whole payload was answered, so its length is the damage.
-        cut = self._size - payload < length
-        return cut and self._checksum(payload, self._size) != checksum
+def create(folder: Path) -> SpoolFile:
+    """Return a new file that only this user may read. Make `folder` if needed. Raises OSError."""
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    path = folder / f"{time.time_ns():020d}-{os.getpid()}{SUFFIX}"
+    os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    try:
+        file = SpoolFile(path, _LOCK_SECONDS)
+        for named_in in (folder, folder.parent):
+            _flush_names(named_in)
+    except OSError:
+        for left in _names(path):
+            left.unlink(missing_ok=True)
+        raise
+    return file
 
-    def _length_and_checksum(self, header: bytes) -> tuple[int, int]:
-        length, checksum = _LENGTH_AND_CHECKSUM.unpack_from(header, len(self._start))
-        return int(length), int(checksum)
 
-    def _checksum(self, start: int, end: int) -> int:
-        checksum = 0
-        for position in range(start, end, _CHUNK_BYTES):
-            chunk = self._bytes_at(position, min(_CHUNK_BYTES, end - position))
-            checksum = zlib.crc32(chunk, checksum)
-        return checksum
+def set_aside(path: Path) -> Path:
+    """Rename a damaged file, whose rest the program `sqlite3` may recover; return its new path."""
+    kept = path.with_suffix(".damaged")
+    with contextlib.suppress(FileNotFoundError):
+        path.with_suffix(WAL_SUFFIX).rename(f"{kept}-wal")
+    return path.rename(kept)
 
-    def _bytes_at(self, position: int, length: int) -> bytes:
-        self._file.seek(position)
-        data = self._file.read(length)
-        # Before a bad sector a read may be short; the next one raises.
-        while len(data) < min(length, self._size - position):
-            more = self._file.read(length - len(data))
-            if not more:
-                break
-            data += more
-        return data
+
+def _names(path: Path) -> tuple[Path, Path]:
+    """Return the paths of a file, in the order in which they are removed: the log needs both."""
+    return path.with_suffix(WAL_SUFFIX), path
+
+
+def _identity(path: Path) -> tuple[int, int]:
+    found = path.stat()
+    return found.st_dev, found.st_ino
+
+
+def _flush_names(folder: Path) -> None:
+    """Flush a folder: a crash of the machine may lose a new name, and so its file."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+@contextlib.contextmanager
+def _as_os_error() -> Iterator[None]:
+    try:
+        yield
+    except sqlite3.Error as error:
+        match getattr(error, "sqlite_errorcode", 0) & 0xFF:
+            case sqlite3.SQLITE_BUSY:
+                raise BlockingIOError(str(error)) from error
+            case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_NOTADB:
+                raise SpoolFileDamaged(str(error)) from error
+        raise OSError(str(error)) from error

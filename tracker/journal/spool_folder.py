@@ -2,25 +2,18 @@
 
 import contextlib
 import errno
-import fcntl
 import os
-import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Final
 
-import structlog
-
+from tracker.journal.spool_file import SUFFIX, WAL_SUFFIX
 from tracker.metrics import SPOOL_BYTES
+from tracker.stores.startup.diagnosis import UnusableStore
 
-log = structlog.get_logger(__name__)
-
-MEASURE_SECONDS = 1.0
-
-GROUP_BYTES = 1 << 20
-"""Free bytes that the spool needs to be ready: some hundred records with long texts."""
-
-LEFTOVER_SECONDS = 60.0
-"""Age after which a file without its final name counts as left by a dead process."""
+GROUP_BYTES: Final = 1 << 20
+"""Free bytes that the spool needs to be ready: some hundred records with long texts, or the pages
+of a write-ahead log, which move to its database."""
 
 
 class SpoolFull(OSError):
@@ -35,19 +28,19 @@ class SpoolFolder:
         self.bytes_waiting = 0
         """Bytes still to be replayed, of all processes."""
         self._max_bytes = max_bytes
-        self._bytes = 0
-        self._measure_at = 0.0
+        self._bytes_in_use = 0
 
     def check_room(self, length: int) -> None:
-        """Check for room. Raises SpoolFull if `length` more bytes exceed the limit."""
-        if time.monotonic() >= self._measure_at:
-            self.measure()
-        if self._bytes + length > self._max_bytes:
-            raise SpoolFull(f"{self._bytes} of at most {self._max_bytes} bytes are in use")
+        """Check for room. Raises SpoolFull if an entry of `length` bytes could exceed the limit."""
+        self.measure()
+        # The entry is in the write-ahead log and in the database for a time.
+        growth = 2 * length + min(GROUP_BYTES, self._max_bytes // 3)
+        if self._bytes_in_use + growth > self._max_bytes:
+            raise SpoolFull(f"{self._bytes_in_use} of at most {self._max_bytes} bytes are in use")
 
     def check(self) -> None:
         """Check that a group of records can be written. Raises PermissionError, or OSError."""
-        self.check_room(min(GROUP_BYTES, max(1, self._max_bytes // 10)))
+        self.check_room(1)
         existing = next(one for one in (self.path, *self.path.parents) if one.exists())
         if not os.access(existing, os.W_OK | os.X_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
@@ -55,27 +48,17 @@ class SpoolFolder:
         if disk.f_bavail * disk.f_frsize < GROUP_BYTES:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    def record_write(self, length: int) -> None:
-        self._record_sizes(self._bytes + length, self.bytes_waiting + length)
-
     def measure(self) -> list[Path]:
-        """Return the files to replay, oldest first. Remove unfinished files of dead processes."""
-        self._measure_at = time.monotonic() + MEASURE_SECONDS
-        waiting, total = {}, 0
-        for path, about in self._files():
-            total += about.st_size
-            if path.suffix == ".spool":
-                waiting[path] = about.st_size
-            elif path.suffix == ".new" and time.time() - about.st_mtime > LEFTOVER_SECONDS:
-                _remove_if_left(path)
-        self._record_sizes(total, sum(waiting.values()))
-        return sorted(waiting)
+        """Return the files to replay, oldest first."""
+        found = list(self._files())
+        waiting = {path: size for path, size in found if path.suffix in (SUFFIX, WAL_SUFFIX)}
+        self._bytes_in_use = sum(size for _, size in found)
+        self.bytes_waiting = sum(waiting.values())
+        SPOOL_BYTES.set(self._bytes_in_use)
+        # An empty file is just being made.
+        return sorted(path for path, size in waiting.items() if path.suffix == SUFFIX and size)
 
-    def _record_sizes(self, total: int, waiting: int) -> None:
-        self._bytes, self.bytes_waiting = total, waiting
-        SPOOL_BYTES.set(total)
-
-    def _files(self) -> Iterator[tuple[Path, os.stat_result]]:
+    def _files(self) -> Iterator[tuple[Path, int]]:
         try:
             found = os.scandir(self.path)
         except (FileNotFoundError, NotADirectoryError):
@@ -83,12 +66,14 @@ class SpoolFolder:
         with found:
             for one in found:
                 with contextlib.suppress(FileNotFoundError):  # another process has replayed it
-                    yield Path(one.path), one.stat(follow_symlinks=False)
+                    yield Path(one.path), one.stat(follow_symlinks=False).st_size
 
 
-def _remove_if_left(path: Path) -> None:
-    """Remove an unfinished file unless a process has locked it: nothing in it was answered."""
-    with contextlib.suppress(OSError), path.open("rb") as file:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        path.unlink()
-        log.warning("leftover of an unfinished spool file removed", file=path.name)
+def check_no_old_files(folder: Path) -> None:
+    """Raises UnusableStore if the folder has files of release 1.0.0, which this one cannot read."""
+    names = ", ".join(sorted(one.name for one in folder.glob("*.spool")))
+    if names:
+        raise UnusableStore(
+            f"{folder}: {names}: clicks of release 1.0.0, which this one cannot read. Start that "
+            "one again until it has moved them to Redis"
+        )

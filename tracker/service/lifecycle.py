@@ -14,6 +14,7 @@ from redis.exceptions import RedisError
 from tornado.netutil import bind_sockets
 
 from config.settings import Settings
+from tracker.journal.spool_folder import check_no_old_files
 from tracker.limits.open_files import raise_limit
 from tracker.loops import Loops, wait
 from tracker.service import background
@@ -157,7 +158,9 @@ def _stop_signals() -> _StopSignals:
 
 
 async def _prepare(services: Services) -> None:
-    """Prepare both stores, or start without them. Raises UnusableStore if one can never work."""
+    """Prepare the stores, or start without them. Raises UnusableStore if one can never work."""
+    if services.serves:
+        check_no_old_files(services.settings.data_path / "spool")
     try:
         await services.check_mongodb()
         async with asyncio.timeout(PREPARE_TIMEOUT_SECONDS):
