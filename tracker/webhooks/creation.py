@@ -1,6 +1,7 @@
 """Creation of deliveries: one for each settled conversion and each webhook of its account.
 
-The drain calls this in the transaction that settles the conversions.
+The drain calls this in the transaction that settles the conversions, and operational messages are
+inserted here too. `DeliveryQueue.add` gets the result once the transaction is committed.
 
 Guarantee: one delivery per conversion and webhook, however often this runs. Its id follows from
 both.
@@ -8,7 +9,7 @@ both.
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
@@ -28,8 +29,7 @@ async def create_deliveries(
 ) -> set[DueWebhook]:
     """Insert the deliveries of `conversions`, which have ids of accounts as `bytes`, or None.
 
-    The webhooks are active, older than the conversion, and subscribe to conversions. Returned are
-    those with new deliveries, to be added to the queue after the transaction.
+    The webhooks are active, older than the conversion, and subscribe to conversions.
     """
     account_ids = {one["account_id"] for one in conversions} - {None}
     if not account_ids:
@@ -48,9 +48,19 @@ async def create_deliveries(
         for webhook in webhooks.get(conversion["account_id"], ())
         if webhook["created_at"] <= conversion["at"]
     )
-    due = set[DueWebhook]()
+    return await insert_deliveries(database, rows, session)
+
+
+async def insert_deliveries(
+    database: Database, rows: Iterable[dict[str, Any]], session: MongoSession
+) -> set[DueWebhook]:
+    """Insert the rows that are not stored yet, of conversions or of messages.
+
+    Returned are the webhooks to be added to the queue, after the transaction.
+    """
+    due, left = set[DueWebhook](), iter(rows)
     # In pieces, to let other tasks run.
-    while piece := list(islice(rows, MAX_ROWS_PER_COMMAND)):
+    while piece := list(islice(left, MAX_ROWS_PER_COMMAND)):
         due.update(map(due_webhook, await _insert_new(database["deliveries"], piece, session)))
         await asyncio.sleep(0)
     return due

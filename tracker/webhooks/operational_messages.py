@@ -19,9 +19,9 @@ import msgspec
 from tracker.clock import iso
 from tracker.stores.mongodb.drivers import Database
 from tracker.stores.mongodb.transaction import MongoSession
+from tracker.webhooks.creation import insert_deliveries
 from tracker.webhooks.delivery import Attempt, Delivery, Kind, delivery_id, new_row
-from tracker.webhooks.limits import MAX_ROWS_PER_COMMAND
-from tracker.webhooks.queue import DueWebhook, due_webhook
+from tracker.webhooks.queue import DueWebhook
 from tracker.webhooks.schedule import Disabled
 
 _ENCODER: Final = msgspec.json.Encoder()
@@ -90,7 +90,7 @@ async def create_messages(
     Returned are the webhooks to be added to the queue after the transaction.
     """
     subscribers = await _subscribers(database, messages, session)
-    rows = [
+    rows = (
         new_row(
             delivery_id(webhook_id, f"{message.kind} {message.subject}"),
             webhook_id,
@@ -102,11 +102,8 @@ async def create_messages(
         for message in messages
         for webhook_id in subscribers.get((message.account_id, message.kind), ())
         if webhook_id != message.about
-    ]
-    for start in range(0, len(rows), MAX_ROWS_PER_COMMAND):
-        piece = rows[start : start + MAX_ROWS_PER_COMMAND]
-        await database["deliveries"].insert_many(piece, session=session)
-    return set(map(due_webhook, rows))
+    )
+    return await insert_deliveries(database, rows, session)
 
 
 async def _subscribers(
