@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 from uuid import UUID
 
 from tracker.accounts.time_zones import zones_from_row
-from tracker.reports.rollups.layout import RollupId, Sums, stored_sums
+from tracker.reports.rollups.layout import DRAIN_NUMBER, RollupId, Sums, stored_sums
 from tracker.reports.rollups.rollup import Rollup
 from tracker.service.services import Services
 
@@ -24,7 +24,7 @@ async def counted(services: Services) -> dict[RollupId, Sums]:
     """Return the sums of each rollup over its drain numbers, without zeros."""
     found: defaultdict[RollupId, Counter[str]] = defaultdict(Counter)
     async for row in services.stores.mongodb["rollups"].find():
-        key = {name: value for name, value in row["_id"].items() if name != "slot"}
+        key = {name: value for name, value in row["_id"].items() if name != DRAIN_NUMBER}
         found[RollupId(**key)].update(stored_sums(row))
     kept = {
         key: {path: number for path, number in sums.items() if number}

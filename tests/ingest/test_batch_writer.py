@@ -19,6 +19,7 @@ from tracker.ingest.batch_writer import BatchWriter, WriteConflict
 from tracker.ingest.drain_number import DrainNumber
 from tracker.ingest.plan import Move, WriteSet
 from tracker.reports.rollups import stored_rollups
+from tracker.reports.rollups.layout import DRAIN_NUMBER
 from tracker.service.services import Services
 from tracker.stores.builtin.servers import mongodb_uri
 from tracker.stores.mongodb.database import MongoDB
@@ -103,7 +104,7 @@ async def test_simultaneous_write_sets_all_count(
     await asyncio.gather(*(several() for _ in range(4)))
     assert (await ledger.totals(services))["clicks"] == 72
     await ledger.check(services)
-    drain_numbers = await services.stores.mongodb["rollups"].distinct("_id.slot")
+    drain_numbers = await services.stores.mongodb["rollups"].distinct(f"_id.{DRAIN_NUMBER}")
     assert len(drain_numbers) == (1 if shared else 4)
 
 

@@ -28,9 +28,12 @@ from tracker.service.background import leased
 from tracker.service.services import Services
 from tracker.stores.mongodb import drivers
 from tracker.stores.mongodb.database import MongoDB
-from tracker.stores.redis import clients
+from tracker.stores.redis import clients, keys
+from tracker.stores.redis.keys import drain_number_lease as lease
 
 pytestmark = pytest.mark.redis
+
+ALL_LEASES = lease(0)[:-1] + "[0-9]*"
 
 SHORT_LEASE = 1.5
 """Seconds; renewed every half."""
@@ -72,17 +75,17 @@ async def test_simultaneous_callers_get_the_same_session(services: Services) -> 
 async def test_a_renewal_keeps_the_number_and_the_lease(services: Services) -> None:
     drain_number = drain_number_of(services)
     assert await drain_number.number() == 0
-    await services.stores.redis.expire("{slot}:0", 5)
+    await services.stores.redis.expire(lease(0), 5)
     before = now_ms()
     await drain_number.renew()
     assert await drain_number.number() == 0
-    left_ms = await services.stores.redis.pttl("{slot}:0")
+    left_ms = await services.stores.redis.pttl(lease(0))
     assert before + 1000 * LEASE_SECONDS - now_ms() - 1 <= left_ms <= 1000 * LEASE_SECONDS
 
 
 async def test_a_number_that_was_never_taken_is_not_renewed(services: Services) -> None:
     await drain_number_of(services).renew()
-    assert await services.stores.redis.keys("{slot}:[0-9]*") == []
+    assert await services.stores.redis.keys(ALL_LEASES) == []
 
 
 async def test_a_batch_does_not_ask_redis_for_its_number(services: Services) -> None:
@@ -101,7 +104,7 @@ async def test_a_number_with_a_session_on_record_is_taken_when_that_was_ended(
     """Its drain may live: after an outage of Redis every lease has run out."""
     late, others = drain_number_of(services), [drain_number_of(services) for _ in range(2)]
     assert await late.number() == 0
-    await services.stores.redis.delete("{slot}:0")
+    await services.stores.redis.delete(lease(0))
     assert await others[0].number() == 1
     for _ in range(2):
         await others[0].end_dead_sessions()
@@ -123,7 +126,7 @@ async def test_after_an_outage_of_redis_every_drain_has_its_number_and_session_a
     for drain_number in living:
         await drain_number.number()
     before = await recorded(services)
-    await services.stores.redis.delete("{slot}:0", "{slot}:1", "{slot}:2")
+    await services.stores.redis.delete(lease(0), lease(1), lease(2))
     await living[2].end_dead_sessions()
     new = drain_number_of(services)
     assert await new.number() == 3
@@ -174,9 +177,9 @@ async def test_a_lease_is_renewed_again_after_an_outage_of_redis(
                 server.kill()
                 await until(lambda: is_unavailable(redis))
                 server.start()
-                await redis.delete("{slot}:0")
-                await until(lambda: redis.exists("{slot}:0"))
-            assert await redis.keys("{slot}:[0-9]*") == []
+                await redis.delete(lease(0))
+                await until(lambda: redis.exists(lease(0)))
+            assert await redis.keys(ALL_LEASES) == []
 
 
 async def test_when_all_numbers_are_taken_one_is_shared(services: Services) -> None:
@@ -186,7 +189,7 @@ async def test_when_all_numbers_are_taken_one_is_shared(services: Services) -> N
     shared = drain_number_of(services)
     assert 0 <= await shared.number() < DRAIN_NUMBERS
     await shared.release()
-    assert len(await services.stores.redis.keys("{slot}:[0-9]*")) == DRAIN_NUMBERS
+    assert len(await services.stores.redis.keys(ALL_LEASES)) == DRAIN_NUMBERS
 
 
 async def test_a_release_frees_the_number_and_ends_the_session(services: Services) -> None:
@@ -194,7 +197,7 @@ async def test_a_release_frees_the_number_and_ends_the_session(services: Service
     await drain_number.number()
     session: Any = await drain_number.session()
     await drain_number.release()
-    assert await services.stores.redis.keys("{slot}:[0-9]*") == []
+    assert await services.stores.redis.keys(ALL_LEASES) == []
     assert session.has_ended
     assert await drain_number.number() == 0
     assert await drain_number.session() is not session
@@ -203,10 +206,10 @@ async def test_a_release_frees_the_number_and_ends_the_session(services: Service
 async def test_a_release_does_not_free_the_number_of_another(services: Services) -> None:
     late, next_one = drain_number_of(services), drain_number_of(services)
     await late.number()
-    await services.stores.redis.delete("{slot}:0", "{slot}:sessions")
+    await services.stores.redis.delete(lease(0), keys.DRAIN_SESSIONS)
     await next_one.number()
     await late.release()
-    assert await services.stores.redis.exists("{slot}:0")
+    assert await services.stores.redis.exists(lease(0))
     assert await recorded(services) == {b"0": await session_id(next_one)}
 
 
@@ -288,7 +291,7 @@ async def test_a_drain_without_a_lease_gets_one_when_redis_is_available_again(
         following = DrainNumber(services.stores.redis, services.stores.mongodb)
         following._number = number
         await following.renew()
-        assert await services.stores.redis.exists(f"{{slot}}:{number}")
+        assert await services.stores.redis.exists(lease(number))
 
 
 async def test_a_redis_that_lost_everything_gets_lease_and_record_again(services: Services) -> None:
@@ -298,7 +301,7 @@ async def test_a_redis_that_lost_everything_gets_lease_and_record_again(services
     await drain_number.renew()
     assert await drain_number.number() == 0
     assert await recorded(services) == {b"0": await session_id(drain_number)}
-    assert await services.stores.redis.exists("{slot}:0")
+    assert await services.stores.redis.exists(lease(0))
 
 
 async def test_a_full_redis_keeps_the_leases_and_gives_new_ones(services: Services) -> None:
@@ -307,9 +310,9 @@ async def test_a_full_redis_keeps_the_leases_and_gives_new_ones(services: Servic
     used = (await services.stores.redis.info("memory"))["used_memory"]
     await services.stores.redis.config_set("maxmemory", used // 2)
     try:
-        await services.stores.redis.expire("{slot}:0", 5)
+        await services.stores.redis.expire(lease(0), 5)
         await drain_number.renew()
-        assert await services.stores.redis.ttl("{slot}:0") > 5
+        assert await services.stores.redis.ttl(lease(0)) > 5
         assert await drain_number_of(services).number() == 1
         assert len(await recorded(services)) == 2
     finally:
@@ -323,7 +326,7 @@ async def test_with_mongodb_unavailable_the_number_is_kept_and_a_dead_session_st
     monkeypatch.setattr(drivers, "MONGODB_TIMEOUT_SECONDS", 0.2)
     gone = MongoDB(f"mongodb://127.0.0.1:{free_port()}/?directConnection=true", "any")
     dead = new_id().bytes
-    await services.stores.redis.hset("{slot}:sessions", "0", dead)
+    await services.stores.redis.hset(keys.DRAIN_SESSIONS, "0", dead)
     drain_number = DrainNumber(services.stores.redis, gone)
     drain_number._session = await services.stores.mongodb.client.start_session()
     assert await drain_number.number() == 1

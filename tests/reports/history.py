@@ -138,7 +138,7 @@ async def store(
     events: Sequence[dict[str, Any]],
     calendars: Calendars | None = None,
 ) -> None:
-    """Store the documents, and their rollups in batches of several slots."""
+    """Store the documents, and their rollups in batches of several drain numbers."""
     for collection, documents in (("clicks", clicks), ("events", events)):
         if documents:
             await services.stores.mongodb[collection].insert_many(documents)

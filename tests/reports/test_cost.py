@@ -1,4 +1,4 @@
-"""The documents read for a report: rollups by days and slots, or by days, slots and links touched,
+"""The documents read for a report: rollups by days and drains, or days, drains and links touched,
 however many clicks and links there are. Clicks and events are read once, of the range.
 
 The profiler notes what was read while the code ran.

@@ -3,10 +3,11 @@
 A click may be stored hours after its time, by any drain. So each transaction also stores the ids of
 its documents, by account:
 
-    {_id: {account_id, feed: "clicks" | "conversions", slot, position}, at, entries, repeated}
+    {_id: {account_id, feed: "clicks" | "conversions", <DRAIN_NUMBER>, position},
+     at, entries, repeated}
 
-- `slot` is the drain number. Each transaction increments the number in its document. So they commit
-  in the order of their numbers, even if two drains have the drain number.
+- Each transaction increments the number in the document of its drain number. So they commit in the
+  order of their numbers, even if two drains have the drain number.
 - `position` combines the number of the transaction with an index among the account's entries.
 - `entries` are packed. A conversion has one entry, with its state, for each state that it enters.
 - `repeated` counts the last entries whose conversions the account already had in another state.
@@ -27,6 +28,7 @@ from uuid import UUID
 from tracker.clicks.document import ClickDocument
 from tracker.clock import now
 from tracker.conversions.document import ConversionDocument, ConversionStatus
+from tracker.reports.rollups.layout import DRAIN_NUMBER
 from tracker.stores.mongodb.documents import run_inserts, shared_id
 from tracker.stores.mongodb.drivers import Database
 from tracker.stores.mongodb.reads import MongoReads
@@ -121,7 +123,11 @@ class Arrivals:
         feeds = ((FeedName.CLICKS, self._clicks), (FeedName.CONVERSIONS, self._conversions))
         for feed, by_account in feeds:
             for account_id, entries in by_account.items():
-                where = {"account_id": shared_id(account_id), "feed": feed, "slot": drain_number}
+                where = {
+                    "account_id": shared_id(account_id),
+                    "feed": feed,
+                    DRAIN_NUMBER: drain_number,
+                }
                 new = len(entries) if feed == FeedName.CLICKS else self._new[account_id]
                 for start in range(0, len(entries), ENTRIES_PER_DOCUMENT):
                     piece = entries[start : start + ENTRIES_PER_DOCUMENT]
@@ -157,7 +163,7 @@ def positions_between(
     account_id: UUID, feed: FeedName, drain_number: int, first: int, end: int
 ) -> dict[str, Any]:
     """Return the condition for documents with positions from `first` to `end`, excluded."""
-    where = {"account_id": account_id, "feed": feed, "slot": drain_number}
+    where = {"account_id": account_id, "feed": feed, DRAIN_NUMBER: drain_number}
     return {"_id": {"$gte": {**where, "position": first}, "$lt": {**where, "position": end}}}
 
 

@@ -25,6 +25,7 @@ from tracker.feeds.conversions import CONVERSIONS, SHOWN, StoredConversion
 from tracker.feeds.feed import FeedKind, Row
 from tracker.feeds.page import Bookmark
 from tracker.feeds.storing_order import bookmark_of_now
+from tracker.reports.rollups.layout import DRAIN_NUMBER
 from tracker.stores.mongodb.reads import MongoReads
 
 MAX_ROWS: Final = 20
@@ -98,7 +99,7 @@ async def _new_ids(
     ranges, documents = _ranges(start, end, accounts), []
     while piece := list(islice(ranges, _RANGES_PER_QUERY)):
         documents += await snapshot.find("arrivals", {"$or": piece}, hint="_id_")
-    documents.sort(key=lambda one: (one["at"], one["_id"]["slot"], one["_id"]["position"]))
+    documents.sort(key=lambda one: (one["at"], one["_id"][DRAIN_NUMBER], one["_id"]["position"]))
     clicks: defaultdict[UUID, list[UUID]] = defaultdict(list)
     conversions: defaultdict[UUID, list[ConversionEntry]] = defaultdict(list)
     for document in documents:

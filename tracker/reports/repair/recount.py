@@ -22,6 +22,7 @@ from tracker.reports.limits import RECOUNT_SECONDS, SUMS_PER_TRANSACTION
 from tracker.reports.repair.day_count import UTC, DayCount, DayCounts, version_id
 from tracker.reports.rollups.layout import (
     CORRECTIONS,
+    DRAIN_NUMBER,
     RollupId,
     Sums,
     increments,
@@ -153,7 +154,7 @@ def _statements(
     if has_many_cells(missing):
         numbered = divided(added, CORRECTIONS_NUMBER)
     for number, some in numbered.items():
-        yield statement_of({**rollup_id._asdict(), "slot": number}, some, domain_name)
+        yield statement_of({**rollup_id._asdict(), DRAIN_NUMBER: number}, some, domain_name)
 
 
 def _account_of(counted: DayCount) -> RollupId:
@@ -166,7 +167,7 @@ def _correction_of_account(counted: DayCount) -> dict[str, Any]:
 
     Its fingerprint alone validates counts, even those made from rollups of links.
     """
-    account = {**_account_of(counted)._asdict(), "slot": CORRECTIONS_NUMBER}
+    account = {**_account_of(counted)._asdict(), DRAIN_NUMBER: CORRECTIONS_NUMBER}
     return statement_of(account, _correction(), None)
 
 

@@ -7,7 +7,7 @@ document has. So an account with few domains costs no query, or one for hundreds
 from collections.abc import Collection, Mapping
 from typing import Any, Final
 
-from tracker.reports.rollups.layout import RollupId
+from tracker.reports.rollups.layout import DRAIN_NUMBER, RollupId
 from tracker.reports.rollups.parts import MAX_CELLS
 from tracker.stores.mongodb.documents import stored_id
 from tracker.stores.mongodb.reads import MongoReads
@@ -63,7 +63,7 @@ class CellCounts:
             self._room = {key: room for key, room in self._room.items() if room < MAX_CELLS // 2}
 
     async def _stored(self, keys: Collection[DocumentKey]) -> dict[DocumentKey, int]:
-        ids = [{**_id_of(key), "slot": self._drain_number} for key in keys]
+        ids = [{**_id_of(key), DRAIN_NUMBER: self._drain_number} for key in keys]
         cells = {"$add": [_number_of_cells("$domain"), _number_of_cells("$event")]}
         stages = [{"$match": {"_id": {"$in": ids}}}, {"$project": {"cells": cells}}]
         return {

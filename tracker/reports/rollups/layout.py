@@ -2,7 +2,7 @@
 
 A document is
 
-    {_id: {account_id, of: "account" | "link", day: "2026-01-31", link_id, slot},
+    {_id: {account_id, of: "account" | "link", day: "2026-01-31", link_id, <DRAIN_NUMBER>},
      domain_name,                     of a link only
      total: CELL, device: {mobile: CELL, ...}, browser: {...}, os: {...}, country: {...},
      hour: {"09": CELL, ...}, event: {<event config>: CELL}, domain: {...} of the account only}
@@ -17,7 +17,7 @@ where a CELL has the measures that are not zero:
   a value has moved although the sums are equal (`reports/joint_counts/fingerprints`).
 
 `link_id` is null for the account, and for conversions without a click. A drain writes only
-documents of its number, in the field `slot`, so drains never wait for each other. Reports add up
+documents of its drain number, so drains never wait for each other. Reports add up
 all numbers. Further cells of a full document have further numbers (`reports/rollups/parts`).
 
 Days and hours are those of the account's calendar. Hours are numbered from the start of the day, up
@@ -42,6 +42,9 @@ from tracker.reports.rollups.money import decimal_of_billionths, whole_number
 
 MONEY: Final = ("value", "payout")
 """The last part of the paths of money, which is in billionths here."""
+
+DRAIN_NUMBER: Final = "slot"
+"""The drain number, as it is stored in the `_id` of rollups and arrivals."""
 
 CHANGES: Final = "changes"
 CORRECTIONS: Final = "corrections"

@@ -18,6 +18,7 @@ from tracker.conversions.document import COUNTED
 from tracker.reports.rollups.cell_counts import DocumentKey
 from tracker.reports.rollups.groups import Day, DocumentAdditions, Group, Measures, Numbers
 from tracker.reports.rollups.layout import (
+    DRAIN_NUMBER,
     MONEY,
     RollupId,
     Sums,
@@ -119,10 +120,10 @@ class Rollup:
     def upserts(self, drain_number: int, full: Collection[DocumentKey] = ()) -> Iterator[Upsert]:
         """Yield what is added to each of a drain's documents; those in `full` are divided."""
         for document in self._added():
-            upsert = document.upsert({**document.id, "slot": drain_number})
+            upsert = document.upsert({**document.id, DRAIN_NUMBER: drain_number})
             if full and document.key() in full:
                 for number, added in divided(upsert.increments(), drain_number).items():
-                    part_id = {**document.id, "slot": number}
+                    part_id = {**document.id, DRAIN_NUMBER: number}
                     yield Upsert(part_id, document.domain_name, others=added)
             else:
                 yield upsert
