@@ -200,7 +200,7 @@ async def test_a_helper_applies_batches_while_the_other_is_at_work_and_behind(
         helped.apply,
         60.0,
         10,
-        turns=while_behind(consumer),
+        priority=while_behind(consumer),
     )
     async with running(consumer), running(helper):
         await helped.until(1)
@@ -217,7 +217,7 @@ async def test_a_helper_reads_nothing_while_the_other_is_not_behind(services: Se
         helped.apply,
         60.0,
         10,
-        turns=while_behind(consumer),
+        priority=while_behind(consumer),
     )
     async with running(helper):
         await appended(services, [1] * 3)

@@ -32,24 +32,24 @@ async def until_stored(services: Services, clicks: int) -> None:
 
 async def test_a_helper_has_a_turn_only_while_the_other_is_behind(services: Services) -> None:
     other, stop = consumer_of(services), asyncio.Event()
-    turns = while_behind(other)
-    waiting = asyncio.create_task(turns.until(stop))
+    priority = while_behind(other)
+    waiting = asyncio.create_task(priority.may_read(stop))
     other.behind.set()
     assert await waiting
     stop.set()
-    assert not await turns.until(stop)
+    assert not await priority.may_read(stop)
 
 
 async def test_the_overflow_is_read_while_no_other_is_behind(services: Services) -> None:
     other = consumer_of(services)
     drain = drain_of(services)
-    turns = unless_behind(lambda: [other])
+    priority = unless_behind(lambda: [other])
     overflow = Consumer(
         services.stores.redis,
         services.stores.redis_blocking,
         drain.apply,
         stream=OVERFLOW,
-        turns=turns,
+        priority=priority,
     )
     async with running(overflow):
         await overflowing(services)
@@ -62,8 +62,8 @@ async def test_the_overflow_waits_while_another_is_behind_but_not_for_ever(
     monkeypatch.setattr(module, "MAX_WAIT_SECONDS", 0.2)
     other, stop = consumer_of(services), asyncio.Event()
     other.behind.set()
-    turns = unless_behind(lambda: [other])
-    waiting = asyncio.create_task(turns.until(stop))
+    priority = unless_behind(lambda: [other])
+    waiting = asyncio.create_task(priority.may_read(stop))
     await asyncio.sleep(0)
     assert not waiting.done()
     assert await asyncio.wait_for(waiting, PATIENCE_SECONDS)
@@ -72,7 +72,7 @@ async def test_the_overflow_waits_while_another_is_behind_but_not_for_ever(
 async def test_a_stop_ends_the_wait_of_the_overflow(services: Services) -> None:
     other, stop = consumer_of(services), asyncio.Event()
     other.behind.set()
-    waiting = asyncio.create_task(unless_behind(lambda: [other]).until(stop))
+    waiting = asyncio.create_task(unless_behind(lambda: [other]).may_read(stop))
     await asyncio.sleep(0)
     stop.set()
     assert not await asyncio.wait_for(waiting, PATIENCE_SECONDS)

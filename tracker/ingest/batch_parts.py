@@ -12,8 +12,8 @@ from tracker.clicks.click import Click
 from tracker.ingest.record import Record
 
 PART_RECORDS: Final = 8_000
-"""Records of a part, at most half as many more. With 20,000 links and 32,000 records, a click costs
-MongoDB 39 µs of CPU in four parts, 46 in one."""
+"""Records of a part; a large one has up to 12,000. With 20,000 links and 32,000 records, a click
+costs MongoDB 39 µs of CPU in four parts, 46 in one."""
 
 _RECORDS_PER_TURN: Final = 4000
 """Records to sort into parts (0.2 µs each) in one turn of the event loop."""

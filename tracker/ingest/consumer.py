@@ -52,14 +52,14 @@ _ENTRIES_PER_ACKNOWLEDGEMENT = 200
 _BACKOFF_SECONDS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 
 
-class Turns(NamedTuple):
-    """When a consumer reads: after `until` has waited and returned True.
+class Priority(NamedTuple):
+    """A consumer's priority: it reads each time `may_read` has waited and returned True.
 
-    `until` returns at once if its argument is set. `block` is the time in seconds to wait for
+    `may_read` returns at once if its argument is set. `block` is the time in seconds to wait for
     entries.
     """
 
-    until: Callable[[asyncio.Event], Coroutine[Any, Any, bool]]
+    may_read: Callable[[asyncio.Event], Coroutine[Any, Any, bool]]
     block: float | None
 
 
@@ -67,7 +67,7 @@ async def _always(stop: asyncio.Event) -> bool:
     return not stop.is_set()
 
 
-ALWAYS = Turns(_always, BLOCK_SECONDS)
+HIGHEST = Priority(_always, BLOCK_SECONDS)
 
 
 class Consumer:
@@ -81,12 +81,12 @@ class Consumer:
         stale: float = STALE_SECONDS,
         batch: int = BATCH_RECORDS,
         stream: str = JOURNAL,
-        turns: Turns = ALWAYS,
+        priority: Priority = HIGHEST,
     ) -> None:
         self.behind = asyncio.Event()
         """Set while the stream has more entries than the last batch read."""
         self._stream = stream
-        self._turns = turns
+        self._priority = priority
         self._redis = redis
         self._apply = apply
         self._stale = stale
@@ -117,8 +117,8 @@ class Consumer:
                 await wait(stop, pause)
 
     async def _work(self, stop: asyncio.Event) -> None:
-        if await self._turns.until(stop):
-            await self._step(self._turns.block)
+        if await self._priority.may_read(stop):
+            await self._step(self._priority.block)
         self._limit = min(self._limit + self._limit // 8 + 1, self._batch)
         if self._reader.is_behind:
             self.behind.set()

@@ -4,8 +4,8 @@ A lease lets one drain work, only while drains keep up with the journal. Joint c
 dimensions are made from these, and they outlive the clicks. A large day is counted by the hour, to
 limit time and memory. An hour above the day's limit in `reports/limits` is left out.
 
-Only accounts with arrivals are looked at: once they have some, and once the day is over. Those of
-which drains have stored much are looked at within a minute after a burst. Others cost nothing.
+An account is checked when it has new arrivals, and when its day is over. One with a burst of clicks
+is checked within a minute. An account without arrivals costs nothing.
 """
 
 import asyncio
@@ -53,32 +53,32 @@ LARGE_HOUR: Final = 1_000
 """Clicks or events above which an hour of an unfinished day is counted ahead too."""
 
 BUSY_BYTES: Final = 16 * LARGE_HOUR // 12
-"""Bytes of an account's arrivals since the last time above which it is looked at again: as many as
-a large hour has in five minutes."""
+"""An account is checked again on the same day if its new arrivals have more: five minutes of a large
+hour."""
 
 MANY_STORED: Final = 20_000
-"""Clicks and events that a drain stores of an account before it is looked at again: a report counts
-as many in 100 ms. It waits while as many are stored between two looks at the queue."""
+"""An account is checked again after a drain has stored this many of its clicks and events. A report
+counts 20,000 in 100 ms. A burst at this rate is awaited first."""
 
 _LOOK_SECONDS: Final = 10.0
-"""The pause before the queue is looked at again."""
+"""The pause between two checks of the queue."""
 
 _PAUSE_SECONDS: Final = 600.0
-"""The pause before arrivals are read again."""
+"""The pause between two reads of arrivals."""
 
 _COMMITTED_AFTER: Final = timedelta(minutes=2)
-"""The age of arrivals that are read: until then a transaction may be open."""
+"""Arrivals are read at this age: the transaction of a younger one may still be open."""
 
 _FIRST_DAYS: Final = 2
-"""Days of arrivals that are read the first time. The release before has counted earlier ones."""
+"""Days of arrivals in the first read. The previous release has counted earlier days."""
 
 _ARRIVALS_AT_ONCE: Final = timedelta(minutes=10)
 
 _RETRY_AFTER: Final = timedelta(hours=1)
-"""The pause of an account that MongoDB refuses to read."""
+"""The pause after MongoDB has refused to read an account."""
 
 _CLAIMED_FOR: Final = timedelta(minutes=10)
-"""The time after which an account is due again whose drain has died."""
+"""The lifetime of a claim: if its drain dies, the account is due again."""
 
 _LEASE_SECONDS: Final = 60.0
 _BUSY_SECONDS: Final = 1.0
@@ -124,14 +124,12 @@ class JointCounting:
             await sleep_in_step(_LOOK_SECONDS)
 
     async def add_stored(self) -> None:
-        """Let accounts of which this drain has stored much be due, once all of that may be cached:
-        the newest clicks of an hour are left to the next look.
-        """
+        """Make accounts due that had a burst, at the time when its clicks may be cached."""
         if many := self._stored.take(MANY_STORED):
             await self._due.hasten(many, now() + STORING_TIME)
 
     async def count_days(self) -> int:
-        """Count what is due, and what arrivals make due."""
+        """Make accounts with new arrivals due, then count all that are due; return the periods."""
         await self._add_arrivals()
         return await self.count_due()
 
@@ -146,7 +144,7 @@ class JointCounting:
         return counted
 
     async def _add_arrivals(self) -> None:
-        """Add the accounts with new arrivals to those that are due."""
+        """Make the accounts with new arrivals due."""
         until, read_to = now() - _COMMITTED_AFTER, await self._due.arrivals_read_to()
         earliest = until - timedelta(_FIRST_DAYS if read_to is None else STORED_DAYS)
         read_to = max(read_to or earliest, earliest)
@@ -225,7 +223,7 @@ class JointCounting:
         return ReportRun(self._database, reader, scope, now(), self._wait_for_drains)
 
     async def _wait_for_drains(self) -> None:
-        """Rest as long as was worked since the last call, and while drains are behind."""
+        """Rest for the time worked since the last call, and while drains are behind."""
         worked = time.monotonic() - self._worked_since
         await asyncio.sleep(min(worked, _BUSY_SECONDS))
         while (await self._backlog.measure()).oldest_ms > BEHIND_MS:  # noqa: ASYNC110

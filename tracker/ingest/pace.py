@@ -1,8 +1,8 @@
 """The pace of a consumer without a backlog: a rest after a batch, so that the next is larger. Pure.
 
 A batch costs as much as hundreds of clicks: a transaction, a commit by a majority, the update of
-each rollup. Steady traffic is stored every PACE_SECONDS. What comes after a quiet time is stored
-at once: a lone click, then its conversion.
+each rollup. Steady traffic is stored every PACE_SECONDS. After a quiet time, a lone click and its
+conversion are stored at once.
 """
 
 from typing import Final
@@ -11,7 +11,7 @@ PACE_SECONDS: Final = 0.4
 """Time between two batches of steady traffic. A report shows a click within a second."""
 
 _BATCHES_AT_ONCE: Final = 4
-"""Batches without a rest after a quiet time of as many times PACE_SECONDS."""
+"""Batches without a rest after a quiet time, which lasts 4 * PACE_SECONDS."""
 
 _MAX_WORKED_SECONDS: Final = 0.5
 """The longest rest after a batch that took long: it rests as long as it worked."""

@@ -29,12 +29,11 @@ log = structlog.get_logger(__name__)
 
 LEASE_SECONDS: Final = 10.0
 _ROUND_SECONDS: Final = 1.0
-"""Time between two rounds. Others read a released partition, if it is configured, after at most
-this."""
+"""The time between two rounds: for so long a released partition may have no reader."""
 
 _LOOK_SECONDS: Final = 10.0
-"""Time between two looks for entries in partitions that are not configured. Sixty answers were a
-quarter of what a drain at rest costs."""
+"""The time between two checks of partitions that are not configured. Each second, these 60 answers
+were a quarter of an idle drain's cost."""
 
 # Marks a drain as alive, and returns all living ones. A deletion comes first, because a full Redis
 # refuses scripts that begin otherwise. ARGV: drain, now, ms until it counts as dead.

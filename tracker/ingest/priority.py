@@ -1,10 +1,10 @@
-"""When the low-priority consumers may read: the helper, and the overflow's."""
+"""The priorities of the consumers that others come before: the helper, and the overflow's."""
 
 import asyncio
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from tracker.ingest.consumer import Consumer, Turns
+from tracker.ingest.consumer import Consumer, Priority
 from tracker.loops import wait
 from tracker.stores.redis.clients import BLOCK_SECONDS
 
@@ -14,26 +14,26 @@ MAX_WAIT_SECONDS: Final = 5.0
 _LOOK_SECONDS: Final = 0.1
 
 
-def while_behind(other: Consumer) -> Turns:
-    """Return turns while `other` is behind.
+def while_behind(other: Consumer) -> Priority:
+    """Return the helper's priority: it reads while `other` is behind.
 
-    The helper reads and enriches a batch while MongoDB stores the other's.
+    It reads and enriches a batch while MongoDB stores the other's.
     """
 
-    async def until(stop: asyncio.Event) -> bool:
+    async def may_read(stop: asyncio.Event) -> bool:
         return await wait(other.behind, BLOCK_SECONDS) and not stop.is_set()
 
-    return Turns(until, block=None)
+    return Priority(may_read, block=None)
 
 
-def unless_behind(others: Callable[[], Iterable[Consumer]]) -> Turns:
-    """Return turns while no other is behind, and one after MAX_WAIT_SECONDS in any case."""
+def unless_behind(others: Callable[[], Iterable[Consumer]]) -> Priority:
+    """Return the overflow's: it reads while no other is behind, or after MAX_WAIT_SECONDS."""
 
-    async def until(stop: asyncio.Event) -> bool:
+    async def may_read(stop: asyncio.Event) -> bool:
         for _ in range(int(MAX_WAIT_SECONDS / _LOOK_SECONDS)):
             if stop.is_set() or not any(one.behind.is_set() for one in others()):
                 break
             await wait(stop, _LOOK_SECONDS)
         return not stop.is_set()
 
-    return Turns(until, block=BLOCK_SECONDS)
+    return Priority(may_read, block=BLOCK_SECONDS)

@@ -84,13 +84,13 @@ class IngestServices(NamedTuple):
         readers = PartitionReaders(
             redis, self.partitions, lambda stream: make_consumer(stream=stream, batch=batch)
         )
-        overflow_turns = unless_behind(lambda: (consumer, *readers.consumers))
+        overflow_priority = unless_behind(lambda: (consumer, *readers.consumers))
         return DrainParts(
             drain=drain,
             consumer=consumer,
-            helper=make_consumer(turns=while_behind(consumer)),
+            helper=make_consumer(priority=while_behind(consumer)),
             readers=readers,
-            overflow=make_consumer(batch=PART_RECORDS, stream=OVERFLOW, turns=overflow_turns),
+            overflow=make_consumer(batch=PART_RECORDS, stream=OVERFLOW, priority=overflow_priority),
             counters=CounterPublisher(redis),
             sender=self.sender(),
             queue_repair=QueueRepair(mongodb, self.webhooks.queue),
