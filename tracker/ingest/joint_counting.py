@@ -53,8 +53,8 @@ LARGE_HOUR: Final = 1_000
 """Clicks or events above which an hour of an unfinished day is counted ahead too."""
 
 BUSY_BYTES: Final = 16 * LARGE_HOUR // 12
-"""An account is checked again on the same day if its new arrivals have more: five minutes of a large
-hour."""
+"""An account is checked again on the same day if its new arrivals have more than this: what a large
+hour has in five minutes."""
 
 MANY_STORED: Final = 20_000
 """An account is checked again after a drain has stored this many of its clicks and events. A report
