@@ -32,12 +32,6 @@ def split(records: Sequence[Record]) -> list[Sequence[Record]]:
             return found
 
 
-def test_a_small_batch_is_one_part_as_it_is() -> None:
-    records = clicks_of(SIZE, 3)
-    assert split(records) == [records]
-    assert split([]) == [[]]
-
-
 @given(clicks=st.integers(0, 150), links=st.integers(1, 60), events=st.integers(0, 60))
 def test_parts_have_each_record_once_and_are_bounded(clicks: int, links: int, events: int) -> None:
     made: list[Any] = clicks_of(clicks, links)
@@ -59,10 +53,6 @@ def test_clicks_of_a_link_are_in_one_part_in_their_order() -> None:
         [holding] = [part for part in parts if any(one.link_id == link for one in part)]
         of_link = [one for one in holding if one.link_id == link]
         assert of_link == [one for one in records if one.link_id == link]
-
-
-def test_a_link_with_more_clicks_than_a_part_is_in_equal_pieces() -> None:
-    assert [len(part) for part in split(clicks_of(90, 1))] == [30, 30, 30]
 
 
 def test_an_event_is_in_the_part_of_its_click() -> None:

@@ -11,7 +11,6 @@ from pymongo.errors import DocumentTooLarge, OperationFailure
 from tests.conversions import scene
 from tests.factories import AT_MS, make_click, make_conversion
 from tests.ingest import ledger
-from tests.ports import free_port
 from tracker.clicks.document import ClickDocument
 from tracker.conversions.document import ConversionStatus, document
 from tracker.ids import new_id
@@ -21,8 +20,6 @@ from tracker.ingest.plan import Move, WriteSet
 from tracker.reports.rollups import stored_rollups
 from tracker.reports.rollups.layout import DRAIN_NUMBER
 from tracker.service.services import Services
-from tracker.stores.builtin.servers import mongodb_uri
-from tracker.stores.mongodb.database import MongoDB
 
 pytestmark = pytest.mark.redis
 
@@ -47,14 +44,6 @@ def writer_of(services: Services) -> BatchWriter:
         DrainNumber(services.stores.redis, services.stores.mongodb),
         services.webhooks.queue,
     )
-
-
-async def test_an_empty_write_set_asks_neither_store(services: Services) -> None:
-    nothing: Any = None
-    nowhere = MongoDB(mongodb_uri(free_port()), "any")
-    await BatchWriter(nowhere, nothing, nothing).write(WriteSet([], [], []))
-    await nowhere.close()
-    assert await scene.dump(services) == {name: [] for name in await scene.dump(services)}
 
 
 @pytest.mark.parametrize(

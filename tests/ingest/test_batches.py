@@ -167,19 +167,6 @@ async def test_a_batch_is_gathered_by_several_commands(services: Services) -> No
     assert max(map(len, batches.applied)) == 700
 
 
-async def test_entries_of_a_batch_whose_last_command_fails_are_not_left_behind(
-    services: Services,
-) -> None:
-    """They would wait until they count as a dead consumer's."""
-    events = await appended(services, [1] * 300)
-    batches = Batches()
-    commands = Commands(services, fails=lambda number: number == 3)
-    consumer = Consumer(services.stores.redis, commands, batches.apply, 60.0, 800)  # type: ignore[arg-type]
-    async with running(consumer):
-        await batches.until(events)
-    assert batches.in_order() == list(range(1, events + 1))
-
-
 async def test_a_helper_applies_batches_while_the_other_is_at_work_and_behind(
     services: Services,
 ) -> None:

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from pymongo.errors import AutoReconnect
 
-from tests.conversions import scene
 from tests.factories import make_click
 from tests.ingest.consuming import (
     STALE,
@@ -18,20 +17,12 @@ from tests.ingest.consuming import (
     pending_in,
     running,
 )
-from tests.waiting import becomes, eventually
+from tests.waiting import eventually
 from tracker.ingest.consumer import Consumer
 from tracker.ingest.record import Record
 from tracker.service.services import Services
 
 pytestmark = pytest.mark.redis
-
-
-async def test_an_appended_click_is_stored_and_acknowledged(services: Services) -> None:
-    await services.journal.journal.append(make_click())
-    assert await scene.drained(services) == 1
-    assert await clicks_in(services) == 1
-    assert await services.stores.redis.xlen("journal") == 0
-    assert await pending_in(services) == 0
 
 
 async def test_entries_that_are_acknowledged_are_not_asked_for_again(
@@ -50,14 +41,6 @@ async def test_entries_that_are_acknowledged_are_not_asked_for_again(
     await services.journal.journal.append(make_click())
     assert [await consumer.burst(), await consumer.burst()] == [1, 0]
     assert asked == [">"] * 3
-
-
-async def test_a_backlog_of_many_entries_lands_once(services: Services) -> None:
-    for _ in range(35):
-        await asyncio.gather(*(services.journal.journal.append(make_click()) for _ in range(20)))
-    await scene.drained(services)
-    assert await clicks_in(services) == 700
-    assert await services.stores.redis.xlen("journal") == 0
 
 
 async def test_two_consumers_share_the_journal_and_nothing_is_applied_twice(
@@ -94,17 +77,6 @@ async def test_entries_of_a_living_consumer_are_left_to_it(services: Services) -
         await slow.burst()
     assert await consumer_of(services, Applied(services)).burst() == 0
     assert await slow.burst() == 1
-
-
-async def blocked(services: Services) -> int:
-    return int((await services.stores.redis.info("clients"))["blocked_clients"])
-
-
-async def test_a_stop_ends_an_idle_consumer(services: Services) -> None:
-    consumer = consumer_of(services, Applied(services))
-    await consumer.prepare()
-    async with running(consumer):
-        await becomes(lambda: blocked(services), 1)
 
 
 async def test_a_stop_finishes_the_batch_in_progress(services: Services) -> None:

@@ -14,15 +14,11 @@ from config.settings import Settings
 from tests.conversions import scene
 from tests.factories import make_click
 from tests.ingest.consuming import STALE, Applied, Outage, clicks_in, consumer_of, running
-from tests.ports import free_port
-from tests.suspended import suspended
 from tracker.ingest import consumer as consumer_module
-from tracker.ingest.consumer import Consumer
 from tracker.metrics import LOOP_FAILURES
 from tracker.service.services import Services
 from tracker.stores.builtin.stores import run_stores
-from tracker.stores.mongodb import drivers, indexes
-from tracker.stores.redis import clients
+from tracker.stores.mongodb import indexes
 
 pytestmark = pytest.mark.redis
 
@@ -115,12 +111,6 @@ async def test_a_stop_ends_a_consumer_that_waits_for_a_store_at_once(
         await applied.until(lambda: len(applied.attempts) == 2)
 
 
-async def test_leaving_is_quiet_while_redis_is_unavailable(services: Services) -> None:
-    cut_off = clients.redis_for_requests(f"redis://127.0.0.1:{free_port()}/0")
-    await Consumer(cut_off, cut_off, Applied(services).apply).deregister()
-    await cut_off.aclose()
-
-
 @pytest.fixture
 def own_mongodb(stores: Settings, tmp_path: Path) -> Iterator[Settings]:
     """A mongod that a test may stop; Redis is the shared one."""
@@ -130,27 +120,6 @@ def own_mongodb(stores: Settings, tmp_path: Path) -> Iterator[Settings]:
 
 async def _pid(services: Services) -> int:
     return int((await services.stores.mongodb.client.admin.command("serverStatus"))["pid"])
-
-
-async def test_clicks_that_arrive_while_mongodb_is_suspended_are_stored_afterwards(
-    services: Services, own_mongodb: Settings, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(drivers, "MONGODB_TIMEOUT_SECONDS", 0.5)
-    async with scene.process(own_mongodb) as own:
-        await indexes.ensure(own.stores.mongodb.database)
-        pid, applied = await _pid(own), Applied(own)
-        async with running(consumer_of(own, applied)):
-            await own.journal.journal.append(make_click())
-            await applied.until(lambda: applied.records == 1)
-            with suspended(pid):
-                for _ in range(15):
-                    await own.journal.journal.append(make_click())
-                await applied.until(lambda: len(applied.attempts) == 4)
-                assert await own.stores.redis.xlen("journal") == 15
-                assert applied.attempts[3] - applied.attempts[1] > 1
-            await applied.until(lambda: applied.records == 16)
-        assert await clicks_in(own) == 16
-        assert await own.stores.redis.xlen("journal") == 0
 
 
 @pytest.mark.usefixtures("short_patience")

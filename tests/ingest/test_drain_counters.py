@@ -1,18 +1,14 @@
 """The counts of all drains are added up in Redis, once, and outlive the drains."""
 
 import asyncio
-import subprocess
-import sys
 from collections.abc import Mapping
 
 import pytest
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
-from config.settings import Settings
-from tests.paths import ROOT
 from tests.ports import free_port
-from tests.waiting import PATIENCE_SECONDS, PROCESS_PATIENCE_SECONDS, eventually
+from tests.waiting import PATIENCE_SECONDS, eventually
 from tracker.ingest import drain_counters
 from tracker.ingest.drain_counters import CounterPublisher, families
 from tracker.metrics import DEAD_LETTERS, DRAINED, WEBHOOK_ATTEMPTS
@@ -23,31 +19,6 @@ from tracker.stores.redis.keys import DRAIN_COUNTER_SUMS
 
 pytestmark = pytest.mark.redis
 
-# In a process of its own, for metrics are made on import, once.
-LIVES = """
-import asyncio, os, sys
-from tracker.multiprocess_metrics import multiprocess_metrics
-
-with multiprocess_metrics(2) as set_worker:
-    from tracker.stores.redis import clients
-    from tracker.ingest.drain_counters import CounterPublisher
-    from tracker.metrics import DRAINED, WEBHOOK_ATTEMPTS
-
-    async def publish(clicks):
-        async with clients.redis_for_requests(sys.argv[1]) as redis:
-            drain = CounterPublisher(redis)
-            DRAINED.labels("click").inc(clicks)
-            WEBHOOK_ATTEMPTS.labels("5xx").inc()
-            await drain.publish()
-
-    for clicks in (5, 1):
-        pid = os.fork()
-        if pid == 0:
-            set_worker(0)
-            asyncio.run(publish(clicks))
-            os._exit(0)
-        os.waitpid(pid, 0)
-"""
 
 Published = Mapping[tuple[str, str], float]
 
@@ -80,28 +51,6 @@ async def test_only_the_counts_since_the_last_publication_are_added(services: Se
     }
 
 
-async def test_the_sums_cover_all_drains_and_outlive_each(services: Services) -> None:
-    for _ in range(3):
-        drain = CounterPublisher(services.stores.redis)
-        DRAINED.labels("event").inc(2)
-        await drain.try_to_publish()
-    assert await published(services.stores.redis) == {("tracker_fleet_drained_total", "event"): 6}
-
-
-async def test_a_process_that_took_the_place_of_another_publishes_only_its_own(
-    services: Services, settings: Settings
-) -> None:
-    """It goes on counting where the other stopped."""
-    command = [sys.executable, "-c", LIVES, settings.redis_url]
-    await asyncio.to_thread(
-        subprocess.run, command, cwd=ROOT, check=True, timeout=PROCESS_PATIENCE_SECONDS
-    )
-    assert await published(services.stores.redis) == {
-        ("tracker_fleet_drained_total", "click"): 6,
-        ("tracker_fleet_webhook_attempts_total", "5xx"): 2,
-    }
-
-
 async def test_counts_that_redis_did_not_take_are_added_the_next_time(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -131,8 +80,3 @@ async def test_a_running_drain_publishes_by_itself(
     stop.set()
     await asyncio.wait_for(running, PATIENCE_SECONDS)
     assert await published(services.stores.redis) == {("tracker_fleet_drained_total", "click"): 7}
-
-
-async def test_a_counter_that_a_newer_version_publishes_is_left_out(services: Services) -> None:
-    await services.stores.redis.hset(DRAIN_COUNTER_SUMS, '["tracker_of_tomorrow", {}]', 1)
-    assert await published(services.stores.redis) == {}

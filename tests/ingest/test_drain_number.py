@@ -17,7 +17,7 @@ from redis.exceptions import RedisError
 from tests.conversions import scene
 from tests.ingest.drain_numbers import drain_number_of, recorded
 from tests.ports import free_port
-from tests.stores.redis.own_redis import hanging_redis, own_redis, unavailable_redis
+from tests.stores.redis.own_redis import hanging_redis, own_redis
 from tests.stores.relay import relay
 from tests.waiting import eventually
 from tracker.clock import now_ms
@@ -65,13 +65,6 @@ async def test_drains_that_start_at_once_get_different_numbers(services: Service
     assert sorted(numbers) == list(range(20))
 
 
-async def test_simultaneous_callers_get_the_same_session(services: Services) -> None:
-    """The drain writes with this session, and the timers put it on record."""
-    drain_number = drain_number_of(services)
-    first, *others = await asyncio.gather(*(drain_number.session() for _ in range(5)))
-    assert all(one is first for one in others)
-
-
 async def test_a_renewal_keeps_the_number_and_the_lease(services: Services) -> None:
     drain_number = drain_number_of(services)
     assert await drain_number.number() == 0
@@ -81,21 +74,6 @@ async def test_a_renewal_keeps_the_number_and_the_lease(services: Services) -> N
     assert await drain_number.number() == 0
     left_ms = await services.stores.redis.pttl(lease(0))
     assert before + 1000 * LEASE_SECONDS - now_ms() - 1 <= left_ms <= 1000 * LEASE_SECONDS
-
-
-async def test_a_number_that_was_never_taken_is_not_renewed(services: Services) -> None:
-    await drain_number_of(services).renew()
-    assert await services.stores.redis.keys(ALL_LEASES) == []
-
-
-async def test_a_batch_does_not_ask_redis_for_its_number(services: Services) -> None:
-    drain_number = drain_number_of(services)
-    await drain_number.number()
-    before = (await services.stores.redis.info("stats"))["total_commands_processed"]
-    for _ in range(50):
-        await drain_number.number()
-    after = (await services.stores.redis.info("stats"))["total_commands_processed"]
-    assert after - before < 50
 
 
 async def test_a_number_with_a_session_on_record_is_taken_when_that_was_ended(
@@ -213,10 +191,6 @@ async def test_a_release_does_not_free_the_number_of_another(services: Services)
     assert await recorded(services) == {b"0": await session_id(next_one)}
 
 
-async def test_a_drain_without_a_number_may_release_it(services: Services) -> None:
-    await drain_number_of(services).release()
-
-
 async def until(holds: Callable[[], Awaitable[object]]) -> None:
     """Wait until Redis says so; meanwhile it may be unavailable."""
 
@@ -255,13 +229,6 @@ async def without_redis(services: Services, url: str) -> AsyncIterator[DrainNumb
     await redis.aclose()
 
 
-async def test_a_drain_gets_a_number_without_redis_and_keeps_it(services: Services) -> None:
-    async with without_redis(services, unavailable_redis()) as drain_number:
-        number = await drain_number.number()
-        assert 0 <= number < DRAIN_NUMBERS
-        assert {await drain_number.number() for _ in range(20)} == {number}
-
-
 async def test_a_redis_that_hangs_costs_one_timeout_and_then_nothing(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -279,44 +246,6 @@ async def test_a_redis_that_hangs_costs_one_timeout_and_then_nothing(
             for _ in range(100):
                 await drain_number.number()
             assert len(asked) == 1
-
-
-async def test_a_drain_without_a_lease_gets_one_when_redis_is_available_again(
-    services: Services,
-) -> None:
-    async with without_redis(services, unavailable_redis()) as drain_number:
-        number = await drain_number.number()
-        with pytest.raises(RedisError):
-            await drain_number.renew()
-        following = DrainNumber(services.stores.redis, services.stores.mongodb)
-        following._number = number
-        await following.renew()
-        assert await services.stores.redis.exists(lease(number))
-
-
-async def test_a_redis_that_lost_everything_gets_lease_and_record_again(services: Services) -> None:
-    drain_number = drain_number_of(services)
-    await drain_number.number()
-    await services.stores.redis.flushall()
-    await drain_number.renew()
-    assert await drain_number.number() == 0
-    assert await recorded(services) == {b"0": await session_id(drain_number)}
-    assert await services.stores.redis.exists(lease(0))
-
-
-async def test_a_full_redis_keeps_the_leases_and_gives_new_ones(services: Services) -> None:
-    drain_number = drain_number_of(services)
-    await drain_number.number()
-    used = (await services.stores.redis.info("memory"))["used_memory"]
-    await services.stores.redis.config_set("maxmemory", used // 2)
-    try:
-        await services.stores.redis.expire(lease(0), 5)
-        await drain_number.renew()
-        assert await services.stores.redis.ttl(lease(0)) > 5
-        assert await drain_number_of(services).number() == 1
-        assert len(await recorded(services)) == 2
-    finally:
-        await services.stores.redis.config_set("maxmemory", 0)
 
 
 async def test_with_mongodb_unavailable_the_number_is_kept_and_a_dead_session_stays_on_record(
@@ -339,3 +268,18 @@ async def test_with_mongodb_unavailable_the_number_is_kept_and_a_dead_session_st
     assert await recorded(services) == {b"1": await session_id(drain_number)}
     await drain_number.release()
     await gone.close()
+
+
+async def test_a_full_redis_keeps_the_leases_and_gives_new_ones(services: Services) -> None:
+    drain_number = drain_number_of(services)
+    await drain_number.number()
+    used = (await services.stores.redis.info("memory"))["used_memory"]
+    await services.stores.redis.config_set("maxmemory", used // 2)
+    try:
+        await services.stores.redis.expire(lease(0), 5)
+        await drain_number.renew()
+        assert await services.stores.redis.ttl(lease(0)) > 5
+        assert await drain_number_of(services).number() == 1
+        assert len(await recorded(services)) == 2
+    finally:
+        await services.stores.redis.config_set("maxmemory", 0)

@@ -45,12 +45,6 @@ async def test_all_entries_are_stored_acknowledged_and_deleted(services: Service
     await ledger.check(services)
 
 
-async def test_the_group_is_made_where_there_is_none_yet(services: Services) -> None:
-    await services.journal.journal.append(make_click())
-    async with full(services.stores.redis):
-        assert await scene.drained(services) == 1
-
-
 async def test_a_drain_that_starts_takes_its_partitions(services: Services) -> None:
     apply = scene.drain_of(services).apply
     readers = PartitionReaders(
@@ -64,18 +58,6 @@ async def test_a_drain_that_starts_takes_its_partitions(services: Services) -> N
         await readers.adjust()
         assert readers.partitions == {0, 1, 2, 3}
         await readers.close()
-
-
-async def test_an_entry_that_cannot_be_stored_does_not_hold_up_the_others(
-    services: Services,
-) -> None:
-    await services.stores.redis.xadd("journal", {"1": b"nothing that could be read"})
-    for _ in range(20):
-        await services.journal.journal.append(make_click())
-    async with full(services.stores.redis):
-        assert await scene.drained(services) == 21
-        assert await services.stores.redis.xlen("journal") == 0
-    assert await DeadLetters(services.stores.redis, ENTRY_DECODER).count() == 1
 
 
 async def test_an_entry_that_was_deleted_before_it_was_acknowledged_is_forgotten(

@@ -79,19 +79,6 @@ async def test_a_report_of_days_that_were_counted_ahead_reads_no_clicks(
     await check(services, Counted(history, HOST), query_of(history, group_by, **filters))
 
 
-async def test_a_report_of_one_link_is_made_of_the_counts_of_the_account(
-    services: Services,
-) -> None:
-    history = await set_the_scene(services)
-    await counting(services).count_days()
-    links = {one["link_id"] for one in history.clicks if one["account_id"] == history.account_id}
-    for collection in ("clicks", "events"):
-        await services.stores.mongodb[collection].delete_many({})
-    for link_id in (*sorted(links), history.foreign_link):
-        query = query_of(history, "referrer", link=[link_id], os=["iOS"])
-        await check(services, Counted(history, HOST), query)
-
-
 async def test_a_day_is_counted_once_and_again_when_a_click_lands_late(services: Services) -> None:
     history = await set_the_scene(services)
     assert await counting(services).count_days() == DAYS
@@ -124,14 +111,6 @@ async def test_what_was_counted_ahead_stays_when_a_click_lands_after_others_were
             assert found[key] >= measures.clicks
         if not filters:
             assert report.totals == Counted(later, HOST).totals(query)
-
-
-async def test_counts_by_all_dimensions_do_not_expire(services: Services) -> None:
-    await set_the_scene(services)
-    await counting(services).count_days()
-    rows = await services.stores.mongodb["joint_counts"].find({}).to_list(None)
-    assert {row["_id"]["by"] for row in rows} == {"*"}
-    assert not any("expires_at" in row for row in rows)
 
 
 async def test_large_hours_of_a_day_that_is_not_over_are_counted_ahead_too(
@@ -230,32 +209,6 @@ async def test_large_days_are_counted_ahead_hour_by_hour(
     for group_by in ("referrer", "hour", "link"):
         query = query_of(history, group_by, os=["iOS"], device=["mobile"])
         await check(services, Counted(history, HOST), query)
-
-
-async def test_an_hour_that_is_too_large_is_not_counted_by_all_dimensions(
-    services: Services, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    await set_the_scene(services)
-    monkeypatch.setattr(limits, "LARGE_DAY", 0)
-    assert await counting(services).count_days() == 0
-
-
-async def test_nothing_is_counted_while_drains_are_behind(services: Services) -> None:
-    await set_the_scene(services)
-    await services.stores.redis.xadd(keys.JOURNAL, {"d": b""}, id="1-1")
-    task = asyncio.create_task(counting(services).count_days())
-    await asyncio.wait([task], timeout=0.1)
-    assert await services.stores.mongodb["joint_counts"].count_documents({}) == 0
-    await services.stores.redis.delete(keys.JOURNAL)
-    assert await task == DAYS
-
-
-async def test_days_are_counted_beside_steady_traffic(services: Services) -> None:
-    await set_the_scene(services)
-    new = 10**13  # milliseconds: entries never grow old
-    for number in range(1, 1_000):
-        await services.stores.redis.xadd(keys.JOURNAL, {"d": b""}, id=f"{new}-{number}")
-    assert await counting(services).count_days() == DAYS
 
 
 async def test_a_day_that_takes_too_long_does_not_keep_others_from_being_counted(

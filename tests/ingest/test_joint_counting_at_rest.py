@@ -79,38 +79,6 @@ async def test_many_accounts_at_rest_are_asked_about_as_little_as_none(services:
     assert none.keys() <= {"arrivals", "joint_counts_due"}
 
 
-async def test_hours_without_arrivals_are_skipped(services: Services) -> None:
-    [account] = await create_accounts(services, 1)
-    await click(services, account.id)
-    for minutes in (2_000, 1_999, 400):
-        await store_arrival(services, account.id, NOON - timedelta(minutes=minutes))
-    found = await queries(services)
-    assert found["arrivals"] == 2 * 2 + 1  # the first of some minutes and these, then none
-    assert await due(services) == [account.id]
-
-
-async def test_the_first_time_the_arrivals_of_two_days_count(services: Services) -> None:
-    """The release before has counted earlier days ahead."""
-    accounts = await create_accounts(services, 3)
-    for account, days in zip(accounts, (1, 3, 9), strict=True):
-        await click(services, account.id)
-        await store_arrival(services, account.id, NOON - timedelta(days))
-    await counting(services).count_days()
-    assert await due(services) == [accounts[0].id]
-
-
-async def test_only_accounts_with_arrivals_are_looked_at(
-    services: Services, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    accounts = await create_accounts(services, 3)
-    await counting(services).count_days()
-    await click(services, accounts[1].id)
-    await store_arrival(services, accounts[1].id, NOON)
-    at(monkeypatch, NOON + timedelta(minutes=30))
-    await counting(services).count_days()
-    assert await due(services) == [accounts[1].id]
-
-
 async def test_a_day_is_counted_when_it_is_over_though_nothing_else_arrived(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -124,19 +92,6 @@ async def test_a_day_is_counted_when_it_is_over_though_nothing_else_arrived(
     assert await counting(services).count_days() == 1
     assert await periods(services) == ["2099-02-03"]
     assert await due(services) == []
-
-
-async def test_the_day_is_that_of_the_account(
-    services: Services, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    [account] = await create_accounts(services, 1)
-    zone = {"$set": {"time_zone": "Asia/Tokyo"}}
-    await services.stores.mongodb["accounts"].update_one({"_id": account.id}, zone)
-    await click(services, account.id)
-    await make_due(services, account.id)
-    assert await counting(services).count_days() == 0
-    at(monkeypatch, OVER - timedelta(hours=9))
-    assert await counting(services).count_days() == 1
 
 
 @pytest.mark.parametrize(("clicks", "looks"), [(BUSY_BYTES // 16, 0), (BUSY_BYTES // 16 + 1, 1)])
@@ -165,17 +120,6 @@ async def test_a_corrected_day_is_counted_again(
     assert await counting(services).count_days() == 0
     monkeypatch.setattr("tracker.reports.repair.recount.now", lambda: OVER)
     await Recount(services.stores.mongodb).correct(account.id, "2099-02-03")
-    assert await counting(services).count_days() == 1
-
-
-async def test_after_a_pause_the_arrivals_meanwhile_count(
-    services: Services, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    [account] = await create_accounts(services, 1)
-    await counting(services).count_days()
-    await click(services, account.id)
-    await store_arrival(services, account.id, NOON + timedelta(hours=1))
-    at(monkeypatch, NOON + timedelta(days=5))
     assert await counting(services).count_days() == 1
 
 

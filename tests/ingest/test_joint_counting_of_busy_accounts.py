@@ -1,6 +1,5 @@
 """An account of which drains have stored much is counted ahead within a minute."""
 
-import asyncio
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
@@ -8,7 +7,6 @@ import pytest
 
 from tests.factories import make_click, make_conversion
 from tests.ingest.drain_numbers import drain_number_of
-from tests.waiting import eventually
 from tracker.accounts.accounts import Account
 from tracker.clicks.click import Click
 from tracker.ids import new_id
@@ -96,32 +94,6 @@ async def test_only_an_account_with_many_is_due(
     assert UUID(int=2) not in await due(services)
 
 
-async def test_what_is_delivered_again_does_not_count(services: Services, account: Account) -> None:
-    parts = parts_of(services)
-    for _ in range(2):
-        await parts.drain.apply([make_click(account.id, UUID(int=9))])
-    assert [parts.drain.stored.take(2) for _ in range(2)] == [[], []]
-    assert parts.drain.stored.take(1) == [account.id]
-
-
-async def test_clicks_that_are_stored_during_a_look_are_counted_by_another(
-    services: Services, account: Account, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    parts = parts_of(services)
-    await parts.drain.apply(clicks(account.id, MANY))
-    await DueAccounts(services.stores.mongodb.database).add([account.id], NOON)
-    find_missing = parts.joint_counts._missing
-
-    async def store_more(account_id: UUID) -> object:
-        found = await find_missing(account_id)
-        await add_stored(parts)
-        return found
-
-    monkeypatch.setattr(parts.joint_counts, "_missing", store_more)
-    await parts.joint_counts.count_due()
-    assert await due(services) == {account.id: NOON + STORING_TIME}
-
-
 async def test_an_account_whose_drain_dies_during_a_look_is_due_again(
     services: Services, account: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -140,20 +112,6 @@ async def test_an_account_whose_drain_dies_during_a_look_is_due_again(
     at(monkeypatch, OVER)
     await other.count_due()
     assert await due(services) == {}
-
-
-async def test_the_loop_of_a_drain_counts_what_the_drain_has_stored(
-    services: Services, account: Account, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(joint_counting, "_LOOK_SECONDS", 0.05)
-    at(monkeypatch, NOON + 2 * STORING_TIME)
-    monkeypatch.setattr(joint_counting, "STORING_TIME", timedelta())
-    parts, stop = parts_of(services), asyncio.Event()
-    running = asyncio.create_task(parts.joint_counts.run(stop))
-    await parts.drain.apply(clicks(account.id, MANY))
-    await eventually(lambda: services.stores.mongodb["joint_counts"].count_documents({}))
-    stop.set()
-    await running
 
 
 async def test_an_account_is_not_due_while_a_burst_goes_on(

@@ -59,19 +59,3 @@ async def test_rules_are_looked_up_only_for_events_that_may_break_them(
     assert commands["accounts query"] == looked_up + 1  # the calendars
     refused = ("refused", "require_pbk")
     assert await statuses(services) == [("no_click", None) if checked else refused]
-
-
-async def test_each_account_of_a_batch_keeps_its_own_rules(services: Services) -> None:
-    strict = await account_with(services, require_pbk=True)
-    capped = await account_with(services, max_per_click=1)
-    lenient = await account_with(services, require_pbk=False)
-    numbers = iter(range(1, 7))
-    for account in (strict, capped, lenient):
-        click = make_click(account.id)
-        events = [make_conversion(next(numbers), click.id) for _ in range(2)]
-        await scene.applied(services, [click, *events])
-    assert [refused for _, refused in await statuses(services)] == [
-        *["require_pbk"] * 2,
-        *[None, "max_per_click"],
-        *[None] * 2,
-    ]

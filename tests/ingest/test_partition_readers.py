@@ -98,15 +98,6 @@ async def test_a_second_drain_gets_half_and_all_when_the_first_has_stopped(
         await until(lambda: len(second.partitions) == PARTITIONS, second)
 
 
-async def test_partitions_that_cannot_be_shared_evenly_are_all_read(
-    services: Services,
-) -> None:
-    some = [readers(services) for _ in range(3)]
-    async with closing(*some):
-        await until(lambda: sorted(len(one.partitions) for one in some) == [1, 1, 2], *some)
-        assert set.union(*(one.partitions for one in some)) == {0, 1, 2, 3}
-
-
 async def test_a_partition_whose_lease_another_has_by_now_is_given_back(
     services: Services,
 ) -> None:

@@ -13,7 +13,6 @@ from tests.factories import make_click, make_conversion
 from tests.ingest import ledger
 from tests.ingest.consuming import (
     Applied,
-    Outage,
     clicks_in,
     consumer_of,
     dead_letters,
@@ -67,17 +66,6 @@ async def test_a_record_that_cannot_be_stored_does_not_take_its_neighbours_along
     assert await pending_in(services) == await services.stores.redis.xlen("journal") == 0
 
 
-async def test_a_document_that_mongodb_refuses_goes_to_the_dead_letters(
-    services: Services,
-) -> None:
-    too_large = make_click(query="x" * (17 * 1024 * 1024))
-    await services.journal.journal.append(too_large)
-    await services.journal.journal.append(make_click())
-    await scene.drained(services)
-    assert await clicks_in(services) == 1
-    assert len(await dead_letters(services)) == 1
-
-
 async def test_an_error_of_unknown_cause_refuses_an_entry_only_at_its_fifth_failure(
     services: Services,
 ) -> None:
@@ -99,17 +87,6 @@ async def test_an_error_of_unknown_cause_refuses_an_entry_only_at_its_fifth_fail
         b"RuntimeError: may be a bug of ours"
     ] * 2
     assert await pending_in(services) == await services.stores.redis.xlen("journal") == 0
-
-
-async def test_a_bug_that_is_mended_in_time_costs_no_record(services: Services) -> None:
-    await services.journal.journal.append(make_click())
-    consumer = consumer_of(services, Applied(services, Outage(RuntimeError("a bug"), 4)))
-    for _ in range(4):
-        with pytest.raises(RuntimeError, match="a bug"):
-            await consumer.burst()
-    assert await consumer.burst() == 1
-    assert await clicks_in(services) == 1
-    assert await dead_letters(services) == []
 
 
 async def test_an_entry_that_is_too_large_for_one_transaction_is_stored_in_parts(
