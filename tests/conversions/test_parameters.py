@@ -35,29 +35,20 @@ def nested(levels: int, opening: str = '{"a":', closing: str = "}") -> str:
     return opening * levels + "1" + closing * levels
 
 
-def test_every_field_is_read_from_json() -> None:
-    body = (
-        f'{{"pbk":"k","click_id":"{CLICK_ID}","value":12.50,'
-        '"metadata":{"a":[1,"x"]},"transaction_id":"t"}'
-    )
-    assert from_json(body.encode()) == ConversionParameters(
+def test_every_field_is_read_from_json_and_from_text() -> None:
+    fields = f'"pbk":"k","click_id":"{CLICK_ID}","value":12.50,"transaction_id":"t"'
+    metadata = '{"a":[1,"x"]}'
+    query = f"pbk=k&click_id={CLICK_ID}&value=12.50&metadata={quote(metadata)}&transaction_id=t"
+    from_text, from_body = parse_text(query.encode()), f'{{{fields},"metadata":{metadata}}}'
+    assert from_text == ConversionParameters(
         pbk="k",
         click_id=UUID(CLICK_ID),
         value=Decimal("12.50"),
-        metadata='{"a":[1,"x"]}',
+        metadata=metadata,
         transaction_id="t",
     )
-
-
-def test_every_field_is_read_from_text() -> None:
-    query = f"pbk=k&click_id={CLICK_ID}&value=12.50&metadata=%7B%22a%22:1%7D&transaction_id=t"
-    assert parse_text(query.encode()) == ConversionParameters(
-        pbk="k",
-        click_id=UUID(CLICK_ID),
-        value=Decimal("12.50"),
-        metadata='{"a":1}',
-        transaction_id="t",
-    )
+    assert from_json(from_body.encode()) == from_text
+    assert said(transaction_id=2**63).transaction_id == str(2**63)
 
 
 @pytest.mark.parametrize("name", ["click_id", "value", "metadata", "transaction_id", "txid"])
@@ -126,75 +117,23 @@ def test_text_spells_numbers_as_people_do(text: str) -> None:
     assert queried(value=text).value == Decimal(text)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "1000000000000000.000000000000001",
-        "1000000000000000.00000000000001",
-        "1000000000000001",
-        "1e16",
-        "-1e16",
-        "1e400",
-        "1e-31",
-        "1e-999",
-        "0e999",
-        "0.1234567890123456789012345678901",
-    ],
+OUT_OF_BOUNDS = (
+    *("1000000000000000.000000000000001", "1000000000000001", "1e16", "-1e16", "1e-31", "1e-9999"),
+    *("0e999", "1e99999999999999999999", "0.1234567890123456789012345678901", "9" * 5000),
 )
-def test_a_number_out_of_bounds_is_refused(text: str) -> None:
+NO_NUMBERS = (
+    *("NaN", "sNaN", "-Infinity", "inf", "1_000", "1,5", "0x10", "12 ", " 1", "1e", "e5", ".", "-"),
+    *("--1", "1.2.3", "true", "{value}", "\u0661", "1\n", "1\0"),
+)
+
+
+@pytest.mark.parametrize("text", [*OUT_OF_BOUNDS, *NO_NUMBERS], ids=lambda text: text[:30])
+def test_a_value_that_is_no_number_within_bounds_is_refused(text: str) -> None:
     with pytest.raises(BadRequest, match=r"^value: "):
         queried(value=text)
-    with pytest.raises(BadRequest, match=r"^value: "):
-        from_json(b'{"pbk":"k","value":%s}' % text.encode())
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        *("1e9999", "1e-9999", "1e9999999", "1e-9999999", "0e9999999", "0e-9999999"),
-        *("1e99999999999999999999", "1e-99999999999999999999", "9" * 5000, "1" + "0" * 100),
-    ],
-)
-def test_a_number_that_no_decimal_can_hold_is_refused_in_json(text: str) -> None:
-    with pytest.raises(BadRequest):
-        from_json(b'{"pbk":"k","value":%s}' % text.encode())
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        *(
-            "NaN",
-            "nan",
-            "sNaN",
-            "Infinity",
-            "-Infinity",
-            "inf",
-            "1_000",
-            "1,5",
-            "0x10",
-            "12 ",
-            " 1",
-        ),
-        *(
-            "1e",
-            "1e1000",
-            "e5",
-            ".",
-            "-",
-            "--1",
-            "1.2.3",
-            "true",
-            "{value}",
-            "\u0661",
-            "1\n",
-            "1\0",
-        ),
-    ],
-)
-def test_a_value_that_is_no_finite_number_is_refused(text: str) -> None:
-    with pytest.raises(BadRequest, match=r"^value: "):
-        queried(value=text)
+    if text in OUT_OF_BOUNDS:
+        with pytest.raises(BadRequest, match=r"^(value|body): "):
+            from_json(b'{"pbk":"k","value":%s}' % text.encode())
 
 
 @pytest.mark.parametrize("value", [True, False, "12,50", "NaN", [], [1], {}, {"a": 1}])
@@ -224,12 +163,6 @@ def test_a_transaction_id_is_kept_as_it_is(name: str, text: str) -> None:
     assert queried(**{name: text}).transaction_id == text
 
 
-@pytest.mark.parametrize("value", [0, 12345, 2**63, 12345678901234567890123])
-def test_a_transaction_id_may_be_a_json_integer(value: int) -> None:
-    assert said(transaction_id=value).transaction_id == str(value)
-    assert said(transaction_id=value, txid=str(value)).transaction_id == str(value)
-
-
 @pytest.mark.parametrize("name", ["transaction_id", "txid", "pbk"])
 @pytest.mark.parametrize("value", ["x" * 256, "a\0b", "a\nb", "\u202e", "\u200b", "\x7f"])
 def test_a_name_of_unprintable_or_too_many_characters_is_refused(name: str, value: str) -> None:
@@ -244,12 +177,6 @@ def test_a_name_of_unprintable_or_too_many_characters_is_refused(name: str, valu
 def test_a_name_that_is_not_text_is_refused(name: str, value: Any) -> None:
     with pytest.raises(BadRequest, match=rf"^{name}: "):
         said(**{name: value})
-
-
-@pytest.mark.parametrize("name", ["pbk", "click_id"])
-def test_a_key_that_is_a_json_integer_is_refused(name: str) -> None:
-    with pytest.raises(BadRequest, match=rf"^{name}: "):
-        said(**{name: 5})
 
 
 def test_both_names_of_the_transaction_id_may_agree_but_not_differ() -> None:
@@ -272,11 +199,6 @@ def test_unknown_json_fields_are_ignored() -> None:
     read = said(utm_source="x", nested={"a": [1]}, **{"$where": "1", "": None})
     assert known(read) == said()
     assert read.others == {"utm_source": "x", "nested": {"a": [1]}, "$where": "1"}
-
-
-@pytest.mark.parametrize("query", [b"pbk=k&x=\xff", b"\xff\xfe=1&pbk=k"])
-def test_raw_bytes_of_an_unknown_parameter_are_ignored(query: bytes) -> None:
-    assert known(parse_text(query)) == queried()
 
 
 @pytest.mark.parametrize(
@@ -356,10 +278,6 @@ def test_a_body_that_is_no_json_object_is_refused(body: bytes) -> None:
         from_json(body)
 
 
-def test_a_surrogate_pair_is_one_character() -> None:
-    assert from_json(b'{"pbk":"\\ud83d\\ude00"}').pbk == "\U0001f600"
-
-
 @pytest.mark.parametrize(
     ("metadata", "text"),
     [
@@ -404,24 +322,6 @@ def test_metadata_is_at_most_eight_levels_deep(opening: str, closing: str) -> No
     assert queried(metadata=most).metadata == most
     with pytest.raises(BadRequest, match=r"^metadata: at most 8 levels"):
         queried(metadata=nested(9, opening, closing))
-
-
-@pytest.mark.parametrize("levels", [9, 100, 400, 600, 800, 950, 1000, 5000, 100_000])
-def test_hostile_nesting_is_refused_at_every_depth(levels: int) -> None:
-    with pytest.raises(BadRequest):
-        queried(metadata=nested(levels))
-    for value in (nested(levels), '{"a":' + nested(levels, "[", "]") + "}"):
-        with pytest.raises(BadRequest):
-            from_json(f'{{"pbk":"k","metadata":{value}}}'.encode())
-
-
-@pytest.mark.parametrize("levels", [1, 900, 5000, 100_000])
-def test_a_body_nested_anywhere_else_is_read_or_refused(levels: int) -> None:
-    for body in (f'{{"pbk":"k","x":{nested(levels)}}}', nested(levels, "[", "]")):
-        try:
-            assert from_json(body.encode()).pbk == "k"
-        except BadRequest:
-            assert levels > 1 or body.startswith("[")
 
 
 def test_metadata_is_at_most_16_kilobytes() -> None:

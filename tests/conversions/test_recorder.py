@@ -138,24 +138,6 @@ async def test_a_conversion_that_breaks_a_rule_is_refused_and_not_recorded(
     assert await scene.stored_events(services) == []
 
 
-@pytest.mark.parametrize("value", [Decimal(0), Decimal(-5)])
-async def test_a_share_of_zero_or_less_is_a_value(services: Services, value: Decimal) -> None:
-    config = await create_event_config(services, payout_type=PayoutType.REV_SHARE, payout="10")
-    await record(services, pbk=config.pbk, value=value)
-    await scene.drained(services)
-    assert (await only_event(services))["payout"].to_decimal() == value / 10
-
-
-async def test_the_same_conversion_without_a_transaction_id_counts_each_time(
-    services: Services,
-) -> None:
-    config = await create_event_config(services)
-    ids = {(await record(services, pbk=config.pbk)).event_id for _ in range(3)}
-    await scene.drained(services)
-    assert {row["_id"] for row in await scene.stored_events(services)} == ids
-    assert len(ids) == 3
-
-
 async def said(services: Services, scope: str) -> dict[str, Any]:
     """A conversion whose transaction id is unique in `scope`."""
     config = await create_event_config(services)
@@ -245,14 +227,6 @@ async def test_without_room_in_redis_a_transaction_id_gives_the_first_event_id_a
     assert (await ledger.totals(services))["conversions"] == 1
 
 
-async def test_without_room_in_redis_claims_from_before_count(services: Services) -> None:
-    fields = await said(services, "config")
-    first = (await record(services, **fields)).event_id
-    services.stores.budget.used = NEAR
-    assert (await record(services, **fields)).event_id == first
-    assert await services.stores.redis.xlen("journal") == 1
-
-
 async def test_without_room_in_redis_nobodys_transaction_id_is_counted_once(
     services: Services,
 ) -> None:
@@ -282,38 +256,6 @@ async def test_without_room_in_redis_and_without_mongodb_an_event_is_counted_onc
     await only_event(services)
 
 
-async def test_a_transaction_id_is_unique_in_its_scope_only(services: Services) -> None:
-    account_id = new_id()
-    one, other = (
-        await create_event_config(services, account_id),
-        await create_event_config(services, account_id),
-    )
-    click_id = await create_click(services, account_id)
-    ids = [
-        (await record(services, transaction_id="t", **fields)).event_id
-        for fields in (
-            {"pbk": one.pbk},
-            {"pbk": other.pbk},
-            {"click_id": click_id},
-            {"click_id": await create_click(services, new_id())},
-        )
-    ]
-    await scene.drained(services)
-    rows = await scene.stored_events(services)
-    assert sorted(ids) == [row["_id"] for row in rows]
-    assert {str(row["status"]) for row in rows} == {"no_click", "attributed"}
-
-
-async def test_a_transaction_id_holds_for_all_clicks_of_the_account(services: Services) -> None:
-    account_id = new_id()
-    clicks = [await create_click(services, account_id) for _ in range(2)]
-    ids = {
-        (await record(services, click_id=click_id, transaction_id="t")).event_id
-        for click_id in clicks
-    }
-    assert len(ids) == 1
-
-
 async def landed(services: Services, account_id: UUID, click_id: UUID) -> None:
     await services.journal.journal.append(make_click(account_id, click_id))
     await scene.drained(services)
@@ -335,44 +277,6 @@ async def test_an_event_sent_again_after_its_click_landed_gives_the_first_event_
     assert await record(services, click_id=other_click, transaction_id="t") == shared
     await scene.drained(services)
     assert (await only_event(services))["status"] == "attributed"
-
-
-async def test_an_event_sent_again_before_it_is_settled_gives_the_first_event_id(
-    services: Services,
-) -> None:
-    """Its click is stored, but the event is still in the journal under the click's scope."""
-    account_id = new_id()
-    click = make_click(account_id)
-    click_id = UUID(bytes=click.id)
-    first = await record(services, click_id=click_id, transaction_id="t")
-    await services.stores.mongodb["clicks"].insert_one(
-        dict(services.clicks.enrichment.document(click))
-    )
-    again = await record(services, click_id=click_id, transaction_id="t")
-    assert again == scene.repeated(first)._replace(click_found=True)
-    await scene.drained(services)
-    assert (await only_event(services))["transaction_scope"] == account_id
-
-
-async def test_one_transaction_id_on_two_pending_clicks_of_an_account_counts_once(
-    services: Services,
-) -> None:
-    account_id, clicks = new_id(), [new_id(), new_id()]
-    ids = [
-        (await record(services, click_id=click_id, transaction_id="t")).event_id
-        for click_id in clicks
-    ]
-    await scene.drained(services)
-    for click_id in clicks:
-        await landed(services, account_id, click_id)
-    rows = await scene.stored_events(services)
-    assert [row["status"] for row in rows] == ["attributed", "duplicate"]
-    for click_id, event_id in zip(clicks, ids, strict=True):
-        again = await record(services, click_id=click_id, transaction_id="t")
-        assert again.event_id in ids
-        assert again == await record(services, click_id=click_id, transaction_id="t")
-        assert click_id != clicks[0] or again.event_id == event_id
-    assert await services.stores.redis.xlen("journal") == 0
 
 
 async def test_while_mongodb_is_unavailable_an_event_is_pending_and_lands_later(
@@ -420,14 +324,6 @@ async def test_a_crowd_does_not_queue_up_behind_an_absent_mongodb(
     assert len({answer.event_id for answer in answers}) == 2_000
     await scene.drained(services)
     assert len(await scene.stored_events(services)) == 2_000
-
-
-async def test_mongodb_is_asked_again_when_it_is_back(services: Services) -> None:
-    click_id = await create_click(services, new_id())
-    services.conversions.look_ups.mongodb.record_failure()
-    assert not (await record(services, click_id=click_id)).click_found
-    services.conversions.look_ups.mongodb.record_success()
-    assert (await record(services, click_id=click_id)).click_found
 
 
 async def test_while_redis_is_unavailable_mongodb_decides_who_had_a_transaction_id_first(
@@ -482,27 +378,6 @@ async def test_while_both_stores_are_unavailable_a_transaction_id_is_refused_and
         row for row in await scene.stored_events(services) if "transaction_id" in row
     ]
     assert [row["_id"] for row in with_transaction] == [again.event_id]
-
-
-async def test_of_a_group_a_foreign_click_is_refused_and_the_others_are_recorded(
-    services: Services,
-) -> None:
-    config = await create_event_config(services)
-    clicks = [
-        await create_click(services, owner_id)
-        for owner_id in (config.account_id, new_id(), config.account_id)
-    ]
-    outcomes = await asyncio.gather(
-        *(record(services, pbk=config.pbk, click_id=click_id) for click_id in clicks),
-        return_exceptions=True,
-    )
-    assert [type(outcome) for outcome in outcomes] == [
-        RecordedConversion,
-        BadRequest,
-        RecordedConversion,
-    ]
-    await scene.drained(services)
-    assert len(await scene.stored_events(services)) == 2
 
 
 async def test_a_conversion_that_was_begun_is_recorded_before_the_recorder_is_closed(

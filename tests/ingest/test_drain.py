@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from typing import Any
-from uuid import UUID
 
 import msgspec
 import pytest
@@ -13,7 +12,6 @@ from tests.factories import make_click, make_conversion
 from tracker.clicks.click import Click
 from tracker.ids import new_click_id, new_id
 from tracker.service.services import Services
-from tracker.stores.redis.keys import transaction_claim
 
 pytestmark = pytest.mark.redis
 
@@ -25,28 +23,6 @@ EVENT = make_conversion(1, CLICK.id, value="12.50", payout="1.25", metadata='{"a
 async def test_the_address_of_a_visitor_is_stored_nowhere(services: Services) -> None:
     await scene.applied(services, [CLICK, EVENT])
     assert CLICK.address not in str(await scene.dump(services))
-
-
-@pytest.mark.parametrize(
-    ("account_id", "seconds"),
-    [(ACCOUNT.bytes, 3600), (None, 60)],
-    ids=["of an account", "of nobody"],
-)
-async def test_a_claim_ends_an_hour_after_its_event_is_stored_or_a_minute_without_an_account(
-    services: Services, account_id: bytes | None, seconds: int
-) -> None:
-    scope = new_id()
-    of_event: dict[str, Any] = {"transaction_id": "t", "transaction_scope": scope.bytes}
-    event = make_conversion(1, CLICK.id, account_id=account_id, **of_event)
-    for each in (scope, UUID(bytes=CLICK.id)):
-        await services.stores.redis.set(transaction_claim(each, "t"), 1)
-    await services.stores.redis.set(transaction_claim(scope, "u"), 1)
-    await scene.applied(services, [event])
-    for each in (scope, UUID(bytes=CLICK.id)):
-        assert (
-            seconds - 30 < await services.stores.redis.ttl(transaction_claim(each, "t")) <= seconds
-        )
-    assert await services.stores.redis.ttl(transaction_claim(scope, "u")) == -1
 
 
 async def test_nothing_of_a_batch_is_stored_if_redis_fails_during_its_enrichment(

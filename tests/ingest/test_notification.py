@@ -128,6 +128,27 @@ async def test_a_click_that_arrives_during_a_notification_does_not_change_it(
     await ledger.check(services)
 
 
+async def test_a_notification_while_a_drain_joins_the_click_is_not_repeated(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    click, drain = make_click(ACCOUNT), scene.drain_of(services)
+    webhook = await create_webhook(services, ACCOUNT)
+    await drain.apply([make_conversion(1, click.id, **CONFIG)])
+    await an_hour_passes(services)
+    move = drain._move
+
+    async def notified_meanwhile(pending: Any, clicks: Any) -> None:
+        await scene.drain_of(services).notify_overdue()
+        assert await ledger.notified(services) == [(webhook.id, 1)]
+        await services.stores.mongodb["deliveries"].delete_many({})
+        await move(pending, clicks)
+
+    monkeypatch.setattr(drain, "_move", notified_meanwhile)
+    await drain.apply([click])
+    assert [row["status"] for row in await scene.stored_events(services)] == ["attributed"]
+    assert await ledger.notified(services) == []
+
+
 async def test_one_drain_stores_and_notifies_at_the_same_time(services: Services) -> None:
     """Both use the one session of the drain."""
     webhook = await create_webhook(services, ACCOUNT)
