@@ -25,10 +25,6 @@ def without_mongodb(settings: Settings) -> Settings:
     )
 
 
-def without_redis(settings: Settings) -> Settings:
-    return msgspec.structs.replace(settings, redis_url=f"redis://127.0.0.1:{free_port()}/0")
-
-
 async def given(ids: EventIds, number: int) -> list[int]:
     return list(await asyncio.gather(*(ids.next() for _ in range(number))))
 
@@ -59,10 +55,6 @@ async def test_ids_of_one_process_grow(services: Services) -> None:
     assert ids == sorted(set(ids))
 
 
-async def test_a_first_crowd_larger_than_a_block_is_served(services: Services) -> None:
-    assert len(set(await given(services.conversions.event_ids, 35_000))) == 35_000
-
-
 async def test_the_next_block_is_fetched_before_the_last_is_used_up(services: Services) -> None:
     await services.conversions.event_ids.start()
     granted = await counter(services)
@@ -82,14 +74,6 @@ async def test_a_lost_counter_starts_above_the_highest_stored_event(services: Se
     await scene.applied(services, [make_conversion(7_000_000_000), make_conversion(5)])
     await services.stores.mongodb["counters"].delete_many({})
     assert await services.conversions.event_ids.next() > 7_000_000_000
-
-
-async def test_a_counter_deleted_while_in_use_is_made_again(services: Services) -> None:
-    used = await given(services.conversions.event_ids, 100)
-    await scene.applied(services, [make_conversion(number) for number in used])
-    await services.stores.mongodb["counters"].delete_many({})
-    async with scene.process(services.settings) as other:
-        assert min(await given(other.conversions.event_ids, 100)) > max(used)
 
 
 async def test_ids_stay_unique_when_redis_loses_everything(services: Services) -> None:
@@ -157,18 +141,3 @@ async def test_a_damaged_spare_block_is_not_used(
             *(cut_off.conversions.event_ids.next() for _ in range(10)), return_exceptions=True
         )
     assert all(isinstance(error, Unavailable) for error in refused)
-
-
-async def test_without_both_stores_there_is_no_id(
-    services: Services, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(drivers, "MONGODB_TIMEOUT_SECONDS", 0.2)
-    async with scene.process(without_redis(without_mongodb(services.settings))) as cut_off:
-        with pytest.raises(Unavailable):
-            await cut_off.conversions.event_ids.next()
-
-
-async def test_without_redis_ids_come_from_mongodb(services: Services) -> None:
-    async with scene.process(without_redis(services.settings)) as cut_off:
-        ids = await given(cut_off.conversions.event_ids, 100)
-    assert len({*ids, *await given(services.conversions.event_ids, 100)}) == 200

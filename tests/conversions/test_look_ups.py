@@ -33,13 +33,6 @@ def event_of(number: int, scope: UUID, text: str = "t") -> Any:
     return make_conversion(number, transaction_id=text, transaction_scope=scope.bytes)
 
 
-async def test_the_account_of_each_stored_click_is_found(services: Services) -> None:
-    accounts = [new_id(), new_id()]
-    first, second = [await create_click(services, one) for one in accounts]
-    asked = [first, new_id(), second, first]
-    assert await owners(services, asked) == [accounts[0], None, accounts[1], accounts[0]]
-
-
 async def test_simultaneous_look_ups_are_one_query(services: Services) -> None:
     ids = [await create_click(services, SCOPE) for _ in range(300)]
     await owners(services, ids[:1])
@@ -49,13 +42,6 @@ async def test_simultaneous_look_ups_are_one_query(services: Services) -> None:
     assert [row["op"] for row in rows] == ["query", "query"]
 
 
-async def test_a_transaction_id_may_repeat_in_another_scope(services: Services) -> None:
-    scopes = [new_id(), new_id()]
-    events = [event_of(number, scope) for number, scope in enumerate(scopes, 1)]
-    await scene.applied(services, events)
-    assert [await earlier(services, [scope], "t") for scope in scopes] == [1, 2]
-
-
 async def test_the_first_event_in_any_of_several_scopes_is_found(services: Services) -> None:
     low, high = sorted([new_id(), new_id()])
     for name, scopes in (("a", (low, high)), ("b", (high, low))):
@@ -63,14 +49,6 @@ async def test_the_first_event_in_any_of_several_scopes_is_found(services: Servi
         events = [event_of(first + number, one, name) for number, one in enumerate(scopes)]
         await scene.applied(services, events)
         assert await earlier(services, [low, high], name) == first
-
-
-@pytest.mark.parametrize(("scopes", "text"), [([], "t"), ([new_id()], "t"), ([SCOPE], "T")])
-async def test_an_unknown_transaction_id_is_not_found(
-    services: Services, scopes: list[UUID], text: str
-) -> None:
-    await scene.applied(services, [event_of(1, SCOPE)])
-    assert await earlier(services, scopes, text) is None
 
 
 async def test_each_of_many_look_ups_gets_its_own_event(services: Services) -> None:

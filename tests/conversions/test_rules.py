@@ -4,7 +4,6 @@ import asyncio
 from collections import Counter
 from decimal import Decimal
 from typing import Any
-from uuid import UUID
 
 import pytest
 
@@ -13,9 +12,6 @@ from tests.conversions.rules import account_with, cached_rules, report, statuses
 from tests.factories import (
     create_click,
     create_event_config,
-    create_webhook,
-    make_click,
-    make_conversion,
 )
 from tests.ingest import ledger
 from tracker.conversions.rules import ConversionRules, Rule
@@ -81,15 +77,6 @@ async def test_a_conversion_that_breaks_a_rule_is_refused_by_field_and_not_recor
     assert await scene.drained(services) == 0
 
 
-async def test_without_rules_every_conversion_is_recorded(services: Services) -> None:
-    account = await services.accounts.accounts.create("Acme")
-    click_id = await create_click(services, account.id)
-    for value in ("-1000", "1e15"):
-        assert (await report(services, click_id=click_id, value=Decimal(value))).click_found
-    await scene.drained(services)
-    assert await statuses(services) == [("attributed", None)] * 2
-
-
 @pytest.mark.parametrize("by_key", [True, False])
 async def test_the_conversions_of_a_click_and_configuration_are_limited(
     services: Services, by_key: bool
@@ -153,73 +140,6 @@ async def test_a_repeated_transaction_id_gives_the_first_event_whatever_rule_was
     assert await statuses(services) == [("attributed", None)]
 
 
-async def test_a_conversion_that_was_not_recorded_does_not_count_towards_the_cap(
-    services: Services,
-) -> None:
-    account = await account_with(services, max_per_click=2)
-    click_id = await create_click(services, account.id)
-    fields: dict[str, Any] = {"click_id": click_id, "transaction_id": "t"}
-    answers = await asyncio.gather(*(report(services, **fields) for _ in range(2)))
-    assert len({answer.event_id for answer in answers}) == 1
-    await report(services, click_id=click_id)
-    await scene.drained(services)
-    assert len(await statuses(services)) == 2
-
-
-async def early(services: Services, account_id: UUID, **fields: Any) -> UUID:
-    """Reported before their click is stored, without postback key: nobody knows whose it is."""
-    click = make_click(account_id)
-    click_id = UUID(bytes=click.id)
-    for value in fields.pop("values"):
-        await report(services, click_id=click_id, value=value, **fields)
-    await scene.drained(services)
-    assert {status for status, _ in await statuses(services)} == {"pending"}
-    await scene.applied(services, [click])
-    return click_id
-
-
-@pytest.mark.parametrize(
-    ("rules", "values", "expected"),
-    [
-        ({"require_pbk": True}, [1], [("refused", "require_pbk")]),
-        ({"no_negative_values": True}, [-1, 1], [("refused", "no_negative_values"), None]),
-        ({"max_value": Decimal(10)}, [11, 9], [("refused", "max_value"), None]),
-        ({"max_per_click": 2}, [1, 2, 3, 4], [None, None, *[("refused", "max_per_click")] * 2]),
-        ({}, [-(10**9), 10**15], [None, None]),
-    ],
-)
-async def test_an_event_that_breaks_a_rule_when_its_click_arrives_is_only_kept(
-    services: Services, rules: Any, values: list[int], expected: list[Any]
-) -> None:
-    account = await services.accounts.accounts.create("Acme")
-    await create_webhook(services, account.id)
-    if rules:
-        await services.conversions.account_rules.change(account.id, rules)
-    await early(services, account.id, values=[Decimal(value) for value in values])
-    assert await statuses(services) == [one or ("attributed", None) for one in expected]
-    assert (await ledger.totals(services))["conversions"] == expected.count(None)
-    assert len(await ledger.notified(services)) == expected.count(None)
-    await ledger.check(services)
-
-
-async def test_only_events_that_obey_the_rules_count_when_their_click_is_in_the_batch(
-    services: Services,
-) -> None:
-    account = await account_with(services, no_negative_values=True, max_per_click=1)
-    click = make_click(account.id)
-    click_id = UUID(bytes=click.id)
-    await services.journal.journal.append(click)
-    for value in (-5, 7, 8):
-        await report(services, click_id=click_id, value=Decimal(value))
-    await scene.drained(services)
-    assert await statuses(services) == [
-        ("refused", "no_negative_values"),
-        ("attributed", None),
-        ("refused", "max_per_click"),
-    ]
-    await ledger.check(services)
-
-
 async def test_conversions_answered_before_a_rule_was_switched_on_count(services: Services) -> None:
     account = await services.accounts.accounts.create("Acme")
     click_id = await create_click(services, account.id)
@@ -240,10 +160,3 @@ async def test_rules_are_changed_one_by_one(services: Services) -> None:
     with pytest.raises(NotFound):
         await services.conversions.account_rules.change(new_id(), {"require_pbk": True})
     assert await cached_rules(services, new_id()) == ConversionRules()
-
-
-async def test_without_both_stores_the_drain_checks_the_rules(services: Services) -> None:
-    account = await account_with(services, no_negative_values=True)
-    event = make_conversion(1, None, account_id=account.id.bytes, value="-1")
-    await scene.applied(services, [event])
-    assert await statuses(services) == [("refused", "no_negative_values")]

@@ -15,7 +15,6 @@ from tests.conversions.api.reporting import (
     by_query,
     clicked,
     drained,
-    nested,
 )
 from tests.factories import create_event_config
 from tests.syntax.accept_fields import IMAGES, NAVIGATIONS
@@ -23,7 +22,6 @@ from tests.web.client import Client
 from tests.web.records import journaled_events
 from tests.web.world import World
 from tracker.ids import new_id
-from tracker.service.services import Services
 
 GIF = b"GIF89a\x01\x00\x01\x00"
 
@@ -80,23 +78,6 @@ async def test_the_status_says_whether_the_click_is_stored(world: World) -> None
     response = await by_query(world.client, {"click_id": click_id.upper()})
     assert response.json()["clickStatus"] == "found"
     assert response.headers["X-Event-Id"] == str(response.json()["eventId"])
-
-
-async def test_an_unknown_click_id_is_pending(services: Services, client: Client) -> None:
-    click_id = new_id()
-    response = await by_json(client, {"click_id": str(click_id)})
-    assert response.json()["clickStatus"] == "pending"
-    (event,) = await journaled_events(services)
-    assert (event.click_id, event.account_id) == (click_id.bytes, None)
-
-
-async def test_metadata_at_its_limits_is_recorded(world: World) -> None:
-    config = await create_event_config(world.services, world.account.id)
-    for metadata in (nested(8), {"a": "x" * (16_384 - len('{"a":""}'))}, {}):
-        assert (
-            await by_json(world.client, {"pbk": config.pbk, "metadata": metadata})
-        ).status == 200
-    assert len(await journaled_events(world.services)) == 3
 
 
 @EVERY_WAY
@@ -186,15 +167,6 @@ async def test_other_clients_get_json(world: World, accept: str) -> None:
 async def test_a_post_is_answered_with_json_whatever_it_accepts(client: Client) -> None:
     response = await client.post("/api/event", b"{}", Accept="image/*")
     assert (response.status, response.error[:3]) == (400, "pbk")
-
-
-async def test_an_empty_parameter_counts_as_not_sent(world: World) -> None:
-    config = await create_event_config(world.services, world.account.id)
-    query = f"pbk={config.pbk}&click_id=&value=&metadata=&txid="
-    assert (await world.client.get(f"/api/event?{query}")).status == 200
-    (event,) = await journaled_events(world.services)
-    assert (event.click_id, event.value, event.metadata) == (None, None, None)
-    assert event.transaction_id is None
 
 
 async def test_a_query_in_raw_utf8_is_read_like_an_encoded_one(world: World) -> None:
