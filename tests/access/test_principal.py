@@ -37,3 +37,19 @@ def test_nobody_may_grant_more_than_their_own_scopes(
 def test_a_missing_scope_is_named(kind: ActorKind, subject: str) -> None:
     with pytest.raises(Forbidden, match=f"{subject} lacks the scope links:write"):
         principal(["links:read"], kind).require("links:write")
+
+
+@pytest.mark.parametrize(
+    ("own", "is_allowed"),
+    [
+        (None, True),
+        ([], False),
+        (["links:write"], True),
+        (["links:*"], True),
+        (["links:read", "tags:*", "link:*", "links"], False),
+    ],
+)
+def test_a_scope_is_had_by_its_name_or_by_its_resource(
+    own: list[str] | None, is_allowed: bool
+) -> None:
+    assert principal(own).covers(["links:write"]) is is_allowed

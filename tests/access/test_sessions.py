@@ -90,12 +90,3 @@ async def test_the_oldest_of_too_many_sessions_end(
     ]
     left = {one.id for one in await services.access.sessions.of_person(person.id)}
     assert left == set(made[2:])
-
-
-async def test_all_sessions_but_one_can_be_ended(services: Services) -> None:
-    person = await create_person(services)
-    made = [
-        (await services.access.sessions.start(person.id, new_id(), BROWSER))[0].id for _ in range(3)
-    ]
-    assert await services.access.sessions.end_all(person.id, except_id=made[1]) == 2
-    assert [one.id for one in await services.access.sessions.of_person(person.id)] == [made[1]]

@@ -189,24 +189,6 @@ async def test_an_open_invitation_does_not_take_over_a_person(services: Services
     assert session.person_id == person.id
 
 
-@pytest.mark.parametrize(
-    ("fields", "error"),
-    [
-        ({"name": None}, "name: required"),
-        ({"password": "x" * 11}, "password: 12 to 256 characters"),
-        ({"password": "x" * 257}, "password: 12 to 256 characters"),
-        ({"email": GRACE}, "email: the invitation is for another address"),
-    ],
-    ids=str,
-)
-async def test_a_wrong_answer_is_named_and_leaves_the_invitation_open(
-    services: Services, fields: dict[str, Any], error: str
-) -> None:
-    token = await invited(services, await an_account(services))
-    await assert_refused(services, token, FORM._replace(**fields), BadRequest, error)
-    await join(services, token, FORM._replace(email=ADA))
-
-
 async def test_a_member_does_not_join_again(services: Services) -> None:
     account_id = await an_account(services)
     token = await invited(services, account_id, None)
@@ -234,13 +216,6 @@ async def test_a_reset_sets_the_password_and_ends_every_session_of_the_person(
         used = ["password_reset.created", "password_reset.used"]
         assert (await actions(services, account_id))[:2] == used
     await assert_expired(services, token)
-
-
-async def test_a_reset_with_a_weak_password_changes_nothing(services: Services) -> None:
-    person = await ada(services, await an_account(services))
-    _, token = await services.accounts.membership.reset_password_as_operator(person)
-    weak = JoinForm(password="short")
-    await assert_refused(services, token, weak, BadRequest, "password: 12 to 256 characters")
 
 
 async def test_a_link_does_not_take_the_place_of_a_second_factor_but_the_operators_may(

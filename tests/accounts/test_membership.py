@@ -8,8 +8,8 @@ import pytest
 from tests.factories import create_member, create_person
 from tracker.access.audit import AuditFilter, AuditObject, FieldChange
 from tracker.access.principal import OPERATOR, Actor, ActorKind, Author
-from tracker.access.roles import SCOPES_OF, Role
-from tracker.errors import BadRequest, ErrorCode, Forbidden, NotFound
+from tracker.access.roles import Role
+from tracker.errors import BadRequest, Forbidden, NotFound
 from tracker.ids import new_id
 from tracker.service.services import Services
 
@@ -21,16 +21,6 @@ async def owner_of_account(services: Services) -> Author:
     owner = await create_member(services, account.id)
     actor = Actor(kind=ActorKind.MEMBER, id=owner.person_id, name="Ada")
     return Author(account.id, actor, "8.8.8.0/24")
-
-
-async def key_with_role(services: Services, author: Author, role: Role) -> Author:
-    """Return an API key of the author's account, with the scopes of `role` and members:write."""
-    scopes = SCOPES_OF[role]
-    assert scopes is not None
-    key, _ = await services.access.api_keys.create(
-        author.account_id, "a key", [*scopes, "members:write"]
-    )
-    return Author(key.account_id, key.principal.actor)
 
 
 async def audited(services: Services, account_id: UUID) -> list[tuple[str, AuditObject, Any]]:
@@ -79,16 +69,6 @@ async def test_a_new_invitation_withdraws_the_earlier_one_for_the_same_address(
     assert open_invitations == 2
 
 
-async def test_a_member_of_the_account_is_not_invited_again(services: Services) -> None:
-    author = await owner_of_account(services)
-    person = await create_person(services, EMAIL)
-    await create_member(services, author.account_id, Role.VIEWER, person)
-    with pytest.raises(BadRequest, match="email: is a member") as caught:
-        await services.accounts.membership.invite(author, EMAIL, Role.VIEWER)
-    assert caught.value.code == ErrorCode.ALREADY_TAKEN
-    await services.accounts.membership.invite(await owner_of_account(services), EMAIL, Role.VIEWER)
-
-
 async def test_a_change_of_a_role_and_a_removal_are_audited(services: Services) -> None:
     author = await owner_of_account(services)
     account_id = author.account_id
@@ -112,31 +92,6 @@ async def test_a_change_of_a_role_and_a_removal_are_audited(services: Services) 
     ):
         with pytest.raises(NotFound, match="member: not found"):
             await again
-
-
-async def test_an_author_neither_grants_nor_takes_a_role_beyond_the_own_scopes(
-    services: Services,
-) -> None:
-    owner = await owner_of_account(services)
-    account_id, membership = owner.account_id, services.accounts.membership
-    editor = await key_with_role(services, owner, Role.EDITOR)
-    viewer = await key_with_role(services, owner, Role.VIEWER)
-    mighty = await create_member(services, account_id, Role.OWNER)
-    weak = await create_member(services, account_id, Role.VIEWER)
-    for refused in (
-        membership.invite(editor, EMAIL, Role.OWNER),
-        membership.invite(viewer, EMAIL, Role.EDITOR),
-        membership.change_role(editor, weak.id, Role.OWNER),
-        membership.change_role(editor, mighty.id, Role.VIEWER),
-        membership.remove(editor, mighty.id),
-        membership.reset_password(editor, mighty.id),
-    ):
-        with pytest.raises(Forbidden, match=r"role: (owner|editor) has scopes that you lack"):
-            await refused
-    assert await audited(services, account_id) == []
-    await membership.invite(editor, EMAIL, Role.EDITOR)
-    await membership.change_role(editor, weak.id, Role.EDITOR)
-    await membership.remove(editor, weak.id)
 
 
 async def test_a_refused_change_of_the_last_owner_is_not_audited(services: Services) -> None:

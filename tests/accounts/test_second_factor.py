@@ -57,10 +57,6 @@ async def refused(services: Services, person: Person, code: str | None) -> Track
     return caught.value
 
 
-async def test_a_person_without_a_second_factor_needs_no_code(services: Services) -> None:
-    await services.accounts.second_factor.check(await create_person(services), None, "")
-
-
 async def test_a_code_is_used_once_and_so_are_those_before_it(services: Services) -> None:
     person = await person_with_totp(services)
     first, second = totp_code(), totp_code(1)

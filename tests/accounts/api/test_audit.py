@@ -3,7 +3,7 @@
 from tests.factories import create_link
 from tests.web.world import World
 from tracker.access.audit import AuditObject, FieldChange
-from tracker.access.principal import Author
+from tracker.access.principal import Actor, ActorKind, Author
 from tracker.ids import new_id
 
 
@@ -14,16 +14,19 @@ async def test_the_log_is_filtered_by_action_target_and_actor(world: World) -> N
     await world.services.access.audit.record(
         Author.operator(world.other_account.id), "tag.created", tag
     )
+    member = Actor(kind=ActorKind.MEMBER, id=new_id(), name="Ada")
+    await world.services.access.audit.record(Author(world.account.id, member), "tag.created", tag)
 
     async def actions(query: str) -> list[str]:
         answer = await world.api.get(f"/api/audit?accountId={world.account.id}{query}")
         assert answer.status == 200, answer.body
         return [one["action"] for one in answer.json()["rows"]]
 
-    assert await actions("") == ["tag.deleted", "tag.renamed", "tag.created"]
+    assert await actions("") == ["tag.created", "tag.deleted", "tag.renamed", "tag.created"]
     assert await actions("&action=tag.renamed") == ["tag.renamed"]
-    assert await actions(f"&target={tag.id}&pageSize=1&page=2") == ["tag.renamed"]
+    assert await actions(f"&target={tag.id}&pageSize=1&page=2") == ["tag.deleted"]
     assert await actions(f"&target={new_id()}") == []
+    assert await actions(f"&actor={member.id}") == ["tag.created"]
     assert await actions(f"&actor={new_id()}") == []
 
 

@@ -7,7 +7,6 @@ import pytest
 from tests.factories import create_member, create_person
 from tests.web.each import each_case
 from tests.web.world import World
-from tracker.access.invitations import MAX_OPEN_INVITATIONS
 from tracker.access.principal import Author
 from tracker.access.roles import SCOPES_OF, Role
 from tracker.clock import iso
@@ -69,19 +68,6 @@ async def test_a_member_is_not_invited_again(world: World) -> None:
     )
     assert (response.status, response.headers["X-Error-Code"]) == (400, "already_taken")
     assert response.error == "email: is a member of the account already"
-
-
-async def test_an_account_has_a_limited_number_of_open_invitations(world: World) -> None:
-    author = Author.operator(world.account.id)
-    made, _ = await world.services.accounts.membership.invite(author, None, Role.VIEWER)
-    row = {"account_id": world.account.id, "used_at": None, "expires_at": made.expires_at}
-    rows = [{**row, "_id": n, "sha256": str(n)} for n in range(MAX_OPEN_INVITATIONS - 1)]
-    await world.services.stores.mongodb["invitations"].insert_many(rows)
-    response = await world.api.post(
-        PATH, accountId=str(world.account.id), email=GRACE, role="viewer"
-    )
-    assert response.status == 400
-    assert response.error == "account_id: has 100 open invitations, which is the limit"
 
 
 @each_case(

@@ -4,9 +4,8 @@ import re
 from typing import Any
 
 import orjson
-import pytest
 
-from tests.accounts.api.signing_in import CROSS_SITE, FROM_CONSOLE, secret_in
+from tests.accounts.api.signing_in import FROM_CONSOLE, secret_in
 from tests.web.client import Client, Response
 from tests.web.each import each_case
 from tests.web.fixtures import Logged
@@ -65,16 +64,6 @@ async def test_the_holder_of_a_link_sees_what_it_is_for_joins_and_is_signed_in(
     listed = await world.client.request("GET", f"/api/members?accountId={world.account.id}", cookie)
     [row] = listed.json()["rows"]
     assert (row["email"], row["name"], row["role"]) == (GRACE, "Grace", "editor")
-
-
-async def test_a_person_who_exists_is_asked_for_their_password(world: World) -> None:
-    await create_person(world.services, GRACE, PASSWORD)
-    token = await invited(world.services, world.account)
-    assert (await preview(world.client, token)).json()["has_password"] is True
-    wrong = await join(world.client, token, password="a wrong password")
-    assert (wrong.status, wrong.error) == (401, "e-mail or password: wrong")
-    assert "Set-Cookie" not in wrong.headers
-    assert (await join(world.client, token)).status == 200
 
 
 async def test_an_invitation_tells_nothing_of_a_second_factor_before_the_password(
@@ -143,28 +132,6 @@ async def test_every_token_that_cannot_be_used_gets_one_answer(world: World) -> 
     assert await world.services.stores.mongodb["people"].count_documents({}) == 1
 
 
-@pytest.mark.parametrize("headers", CROSS_SITE.values(), ids=CROSS_SITE)
-async def test_no_page_of_another_site_lets_a_visitor_join(
-    world: World, headers: dict[str, str]
-) -> None:
-    token = await invited(world.services, world.account)
-    for path, fields in (
-        ("/api/join/preview", {}),
-        ("/api/join", {"password": PASSWORD, "name": "Eve"}),
-    ):
-        response = await post(world.client, path, headers, token=token, **fields)
-        assert (response.status, "Set-Cookie" in response.headers) == (403, False)
-    await world.services.access.invitations.find_open(token)
-
-
-@pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", ""])
-async def test_a_form_cannot_join(world: World, kind: str) -> None:
-    token = await invited(world.services, world.account)
-    for path in ("/api/join/preview", "/api/join"):
-        response = await post(world.client, path, {"Content_Type": kind}, token=token)
-        assert (response.status, response.error) == (400, "Content-Type: must be application/json")
-
-
 @each_case(
     "fields, error",
     [
@@ -186,16 +153,6 @@ async def test_a_wrong_field_is_named_and_the_link_stays_usable(
     assert response.status == 400
     assert response.error.startswith(error)
     await world.services.access.invitations.find_open(token)
-
-
-async def test_an_address_that_tries_links_is_slowed_down(
-    services: Services, client: Client
-) -> None:
-    for _ in range(services.settings.rate_limit_ip_per_minute):
-        await services.access.rate_limiter.count("127.0.0.1", None)
-    for response in (await preview(client, UNKNOWN), await join(client, UNKNOWN)):
-        assert response.status == 429
-        assert int(response.headers["Retry-After"]) > 0
 
 
 async def test_no_log_has_the_token_or_the_password(world: World, logged: Logged) -> None:

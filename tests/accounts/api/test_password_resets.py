@@ -5,7 +5,6 @@ from uuid import UUID
 import pytest
 
 from tests.factories import create_member, create_person
-from tests.web.keyed_client import KeyedClient
 from tests.web.world import World
 from tracker.access.audit import AuditFilter
 from tracker.access.principal import Author
@@ -76,28 +75,3 @@ async def test_resets_and_invitations_are_apart_and_those_of_the_operator_are_no
         rows = (await world.api.get(f"{path}?accountId={world.account.id}")).json()["rows"]
         assert [row["id"] for row in rows] == [str(own.id)]
         assert (await world.api.delete(f"{path}/{other.id}")).status == 404
-
-
-async def test_the_links_of_a_removed_owner_and_a_revoked_key_do_nothing(world: World) -> None:
-    owner = await world.person()
-    member = await world.services.accounts.members.find_person(world.account.id, owner.person.id)
-    assert member is not None
-    await create_member(world.services, world.account.id)
-    key, secret = await world.services.access.api_keys.create(world.account.id, "leaked")
-    viewers = [await a_viewer(world.services, world.account, f"{n}@example.com") for n in range(2)]
-    invitation = {"accountId": str(world.account.id), "role": "owner"}
-    leaked = KeyedClient(world.client, secret)
-    made = [
-        await owner.send("POST", "/api/invitations", invitation | {"email": "eve@example.com"}),
-        await owner.send("POST", f"/api/members/{viewers[0]}/password-reset"),
-        await leaked.post("/api/invitations", **invitation, email="mia@example.com"),
-        await leaked.send("POST", f"/api/members/{viewers[1]}/password-reset"),
-    ]
-    tokens = [one.json()["url"].partition("#")[2] for one in made]
-    assert (await world.api.delete(f"/api/members/{member.id}")).status == 200
-    assert (await world.api.delete(f"/api/keys/{key.id}")).status == 200
-    for token in tokens:
-        with pytest.raises(NotFound):
-            await world.services.accounts.joining.preview(token)
-    for path in (PATH, "/api/invitations"):
-        assert (await world.api.get(f"{path}?accountId={world.account.id}")).json()["rows"] == []

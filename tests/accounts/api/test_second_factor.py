@@ -77,14 +77,6 @@ async def test_the_code_that_switched_it_on_does_not_sign_in(world: World) -> No
     assert (await sign_in(world.client, person, code)).status == 401
 
 
-async def test_a_code_that_was_seen_does_not_sign_in_again(world: World) -> None:
-    person = await world.person(Role.VIEWER, PASSWORD)
-    await have_totp(world.services, person.person.id)
-    code = totp_code()
-    assert (await sign_in(world.client, person, code)).status == 200
-    assert (await sign_in(world.client, person, code)).status == 401
-
-
 @pytest.mark.parametrize(
     ("method", "path", "body", "error"),
     [

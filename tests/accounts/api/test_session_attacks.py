@@ -1,6 +1,5 @@
 """Attacks on sessions: cross-site requests, fixation, guessing, other hosts."""
 
-import orjson
 import pytest
 from tornado.httputil import HTTPHeaders
 
@@ -12,7 +11,7 @@ from tests.web.world import World
 from tracker.access.rate_limit import LimitScope
 from tracker.access.roles import Role
 from tracker.access.session_cookie import SessionCookie
-from tracker.accounts.sign_in_limit import FOR_EMAIL, PER_MINUTE
+from tracker.accounts.sign_in_limit import FOR_EMAIL
 from tracker.public_url import PublicUrl
 from tracker.service.services import Services
 
@@ -55,18 +54,6 @@ async def test_what_a_form_can_send_changes_nothing(world: World, kind: str) -> 
     assert await world.services.stores.mongodb["tags"].count_documents({}) == 0
 
 
-@pytest.mark.parametrize("headers", CROSS_SITE.values(), ids=CROSS_SITE)
-async def test_another_site_cannot_sign_a_visitor_in(
-    world: World, headers: dict[str, str | bytes]
-) -> None:
-    person = await create_person(world.services, "ada@example.com", PASSWORD)
-    await world.services.accounts.members.add(world.account.id, person.id, Role.OWNER)
-    body = orjson.dumps({"email": "ada@example.com", "password": PASSWORD})
-    sent = {name: one for name, one in {**FROM_CONSOLE, **headers}.items() if one}
-    response = await world.client.request("POST", "/api/sign-in", sent, body)
-    assert (response.status, "Set-Cookie" in response.headers) == (403, False)
-
-
 async def test_a_session_that_existed_before_signing_in_is_never_adopted(world: World) -> None:
     person = await create_person(world.services, "ada@example.com", PASSWORD)
     await world.services.accounts.members.add(world.account.id, person.id, Role.OWNER)
@@ -106,19 +93,6 @@ async def test_guessing_is_slowed_down_whether_the_person_exists_or_not(
     assert (await sign_in(world.client, email)).status == 429
 
 
-async def test_a_flood_of_e_mails_from_one_address_is_slowed_down(
-    client: Client, services: Services, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def refuses(*_: object) -> bool:
-        return False
-
-    monkeypatch.setattr(services.accounts.passwords, "verify", refuses)
-    answers = [
-        (await sign_in(client, f"{number}@example.com")).status for number in range(PER_MINUTE + 1)
-    ]
-    assert answers == [401] * PER_MINUTE + [429]
-
-
 async def test_a_wrong_cookie_counts_for_the_address(client: Client, services: Services) -> None:
     cookie: dict[str, str | bytes] = {"Cookie": "session=" + "A" * 43, **FROM_CONSOLE}
     response = await client.request("GET", "/api/session", cookie)
@@ -133,21 +107,6 @@ async def test_a_wrong_cookie_counts_for_the_address(client: Client, services: S
 async def test_a_strange_cookie_is_no_session(client: Client, cookie: str) -> None:
     sent: dict[str, str | bytes] = {"Cookie": cookie.encode(), **FROM_CONSOLE}
     assert (await client.request("GET", "/api/session", sent)).status == 401
-
-
-async def test_a_long_sign_in_is_refused_before_it_is_parsed(client: Client) -> None:
-    assert (await sign_in(client, "a" * 9_000)).status == 413
-    assert (await sign_in(client, "ada@example.com", "x" * 5_000)).status == 401
-
-
-async def test_no_password_and_no_secret_is_logged_or_stored(world: World) -> None:
-    person = await create_person(world.services, "ada@example.com", PASSWORD)
-    await world.services.accounts.members.add(world.account.id, person.id, Role.OWNER)
-    secret = secret_in(await sign_in(world.client, "ada@example.com"))
-    for name in await world.services.stores.mongodb.database.list_collection_names():
-        stored = str(await world.services.stores.mongodb[name].find().to_list(None))
-        assert PASSWORD not in stored, name
-        assert secret not in stored, name
 
 
 @pytest.mark.parametrize(
@@ -239,15 +198,16 @@ async def test_switching_there_and_back_renews_no_limit(world: World) -> None:
     assert left == ["599", "598", "599", "597"]
 
 
-async def test_the_log_has_no_e_mail_no_password_and_no_secret(
+async def test_no_password_and_no_secret_is_logged_or_stored_and_no_e_mail_logged(
     world: World, logged: Logged
 ) -> None:
     person = await create_person(world.services, "ada@example.com", PASSWORD)
     await world.services.accounts.members.add(world.account.id, person.id, Role.OWNER)
     await sign_in(world.client, "ada@example.com", "wrong horse battery")
     secret = secret_in(await sign_in(world.client, "ada@example.com"))
-    cookie: dict[str, str | bytes] = {"Cookie": f"session={secret}", **FROM_CONSOLE}
-    await world.client.request("DELETE", "/api/session", cookie)
+    for name in await world.services.stores.mongodb.database.list_collection_names():
+        stored = str(await world.services.stores.mongodb[name].find().to_list(None))
+        assert not any(one in stored for one in (PASSWORD, secret)), name
     written = str(logged())
     assert "/api/sign-in" in written
     for one in ("ada@example.com", "horse battery", secret):
