@@ -157,16 +157,8 @@ class Sessions:
         ended = await self._sessions.delete_one({"_id": session_id}, session=transaction)
         return ended.deleted_count == 1
 
-    async def end_all(
-        self,
-        person_id: UUID,
-        except_id: UUID | None = None,
-        transaction: MongoSession | None = None,
-    ) -> int:
-        """End the sessions of a person, except `except_id`; return how many ended."""
-        others = {"person_id": person_id, "_id": {"$ne": except_id}}
-        ended = await self._sessions.delete_many(others, session=transaction)
-        return ended.deleted_count
+    async def end_all(self, person_id: UUID, transaction: MongoSession | None = None) -> None:
+        await self._sessions.delete_many({"person_id": person_id}, session=transaction)
 
     async def _end_oldest(self, person_id: UUID, transaction: MongoSession | None) -> None:
         newest_first = self._sessions.find(
