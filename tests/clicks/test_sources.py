@@ -58,29 +58,18 @@ def test_a_referrer_has_the_host_of_its_page_or_the_name_of_its_app(
     "referrer",
     [
         "",
-        "-",
         "example.com",
         "//example.com/",
-        "about:blank",
         "ftp://example.com/",
-        "ios-app://123/",
-        "javascript://example.com/",
         "https://",
-        "https:///path",
-        "https://:80/",
         "https://user@/",
         "https://exa mple.com/",
         "https://example..com/",
-        "https://.example.com/",
-        "https://example.com../",
         "https://ex%61mple.com/",
-        "https://<script>/",
         "https://$where/",
         "http://[::1/",
-        "http://[]/",
         " https://example.com/",
         "https://\xff\xfe/",
-        "https://" + "a" * 300 + "/",
         "https://" + "a." * 130 + "com/",
     ],
 )
@@ -178,12 +167,6 @@ def test_whatever_is_sent_values_are_bounded_text_without_control_characters(
 def raw_quoted(text: str) -> str:
     """Return `text` with each byte percent-encoded; lone surrogates become invalid UTF-8."""
     return "".join(f"%{byte:02X}" for byte in text.encode(errors="surrogatepass"))
-
-
-@given(st.text(max_size=30), st.text(max_size=30))
-def test_texts_that_no_client_can_send_are_no_fault_either(referrer: str, query: str) -> None:
-    referrer_host(f"https://{referrer}")
-    utm_values(f"utm_source={query}")
 
 
 def test_a_document_has_only_the_fields_with_a_value() -> None:

@@ -44,13 +44,6 @@ async def first(services: Services, *clicks: Click) -> list[bool]:
     return [one.id in found for one in clicks]
 
 
-async def test_the_first_click_of_a_visitor_is_unique_and_the_next_are_not(
-    services: Services,
-) -> None:
-    assert await first(services, FIRST) == [True]
-    assert await first(services, again(), again(at=FIRST.at + 3_600_000)) == [False, False]
-
-
 @pytest.mark.parametrize(
     "changed",
     [
@@ -87,15 +80,6 @@ async def test_the_border_between_address_and_agent_counts(services: Services) -
         again(address="1.2.3.4", user_agent="5"),
         again(address="1.2.3.45", user_agent=""),
     ) == [True, True]
-
-
-async def test_the_day_ends_at_midnight_utc(services: Services) -> None:
-    midnight = FIRST.at - FIRST.at % DAY + DAY
-    assert await first(services, again(at=midnight - 1), again(at=midnight)) == [True, True]
-    assert await first(services, again(at=midnight - DAY), again(at=midnight + DAY - 1)) == [
-        False,
-        False,
-    ]
 
 
 async def test_the_day_of_an_account_ends_at_its_own_midnight(services: Services) -> None:
@@ -166,14 +150,6 @@ async def test_a_visitor_is_unique_once_in_any_division_into_batches(services: S
     people = {(one.address, one.at) for one in clicks}
     assert len(found) == len(people)
     assert {(one.address, one.at) for one in clicks if one.id in found} == people
-
-
-async def test_salts_and_buckets_expire_within_two_days(services: Services) -> None:
-    await first(services, FIRST, again(at=FIRST.at + DAY), again(at=FIRST.at - 30 * DAY))
-    names: Any = await services.stores.redis.keys("visitors:*")
-    assert len(names) == 6
-    for name in names:
-        assert TTL_SECONDS - 60 < await services.stores.redis.ttl(name) <= TTL_SECONDS == 48 * 3600
 
 
 async def test_later_clicks_do_not_delay_the_expiry_of_a_bucket(services: Services) -> None:
@@ -251,12 +227,6 @@ async def test_a_known_visitor_costs_one_command(services: Services) -> None:
     assert called.pop("evalsha") == 1
     assert called.pop("hget") == 200
     assert called.keys().isdisjoint({"hset", "ttl", "expire"})
-
-
-async def test_a_visitor_in_several_calls_has_one_first_click(services: Services) -> None:
-    clicks = [again() for _ in range(1001)]
-    assert await services.clicks.visitors.first_clicks(clicks) == {clicks[0].id}
-    assert await services.clicks.visitors.first_clicks(clicks) == {clicks[0].id}
 
 
 async def test_only_clicks_of_people_are_looked_up(services: Services) -> None:

@@ -16,7 +16,7 @@ from redis.asyncio import Redis
 from config.settings import Settings
 from tests.factories import make_click
 from tests.stores.counted_breaker import CountedBreaker
-from tests.stores.redis.own_redis import OwnRedis, hanging_redis, own_redis, unavailable_redis
+from tests.stores.redis.own_redis import OwnRedis, hanging_redis, own_redis
 from tests.waiting import PATIENCE_SECONDS, becomes, eventually
 from tracker.clicks.click import Click
 from tracker.errors import Unavailable
@@ -100,17 +100,6 @@ async def test_simultaneous_appends_share_entries_and_keep_their_order(
         assert await streamed(redis) == clicks(*range(1200))
 
 
-async def test_acknowledged_records_survive_a_killed_redis(
-    server: OwnRedis, tmp_path: Path
-) -> None:
-    async with journal(server.url, tmp_path) as (built, _):
-        await asyncio.gather(*(built.append(click(number)) for number in range(10)))
-    server.kill()
-    server.start()
-    async with redis_for_requests(server.url) as redis:
-        assert await streamed(redis) == clicks(*range(10))
-
-
 async def test_a_click_is_appended_even_if_its_visitor_disconnects(
     settings: Settings, tmp_path: Path
 ) -> None:
@@ -150,19 +139,6 @@ async def test_without_redis_records_are_spooled_and_later_move_to_the_stream_in
         assert await built.replay_once() == 0
 
 
-async def test_the_loop_moves_spooled_records_as_soon_as_redis_is_back(
-    server: OwnRedis, tmp_path: Path
-) -> None:
-    async with journal(server.url, tmp_path) as (built, redis):
-        server.kill()
-        await built.append(click(1))
-        replay = asyncio.ensure_future(built.replay())
-        server.start()
-        await eventually(lambda: not spool_files(tmp_path))
-        await cancel_and_wait(replay)
-        assert await streamed(redis) == clicks(1)
-
-
 async def test_a_spool_that_is_removed_while_redis_is_down_is_written_again_without_an_append(
     server: OwnRedis, tmp_path: Path
 ) -> None:
@@ -177,19 +153,6 @@ async def test_a_spool_that_is_removed_while_redis_is_down_is_written_again_with
         server.start()
         await becomes(lambda: streamed(redis), clicks(1, 2))
         await cancel_and_wait(replay)
-
-
-async def test_records_spooled_by_a_dead_process_are_moved_by_the_next(
-    server: OwnRedis, tmp_path: Path
-) -> None:
-    server.kill()
-    async with journal(server.url, tmp_path) as (built, _):
-        await built.append(click(1))
-    assert len(spool_files(tmp_path)) == 1
-    server.start()
-    async with journal(server.url, tmp_path) as (built, redis):
-        assert await built.replay_once() == 1
-        assert await streamed(redis) == clicks(1)
 
 
 async def test_a_stop_waits_for_appends_and_moves_spooled_records(
@@ -294,39 +257,6 @@ async def test_a_stop_with_a_redis_that_hangs_ends(tmp_path: Path) -> None:
         async with asyncio.timeout(PATIENCE_SECONDS), journal(url, tmp_path) as (built, _):
             await built.append(click(1))
     assert len(spool_files(tmp_path)) == 1
-
-
-async def test_records_that_redis_refuses_stay_spooled_until_it_takes_them(
-    server: OwnRedis, tmp_path: Path
-) -> None:
-    async with journal(server.url, tmp_path) as (built, redis):
-        server.kill()
-        for number in range(3):
-            await built.append(click(number))
-        server.start()
-        await redis.set(JOURNAL, "not a stream")
-        assert await built.replay_once() == 0
-        assert len(spool_files(tmp_path)) == 1
-        await redis.delete(JOURNAL)
-        assert await built.replay_once() == 3
-        assert await streamed(redis) == clicks(0, 1, 2)
-
-
-async def test_without_redis_and_disk_appends_fail_and_later_ones_work(
-    server: OwnRedis, tmp_path: Path
-) -> None:
-    (tmp_path / "spool").write_text("no folder")
-    async with journal(server.url, tmp_path) as (built, redis):
-        server.kill()
-        outcomes = await asyncio.gather(
-            *(built.append(click(number)) for number in range(3)), return_exceptions=True
-        )
-        assert [type(outcome) for outcome in outcomes] == [Unavailable] * 3
-        (tmp_path / "spool").unlink()
-        await built.append(click(3))
-        server.start()
-        assert await built.replay_once() == 1
-        assert await streamed(redis) == clicks(3)
 
 
 @pytest.fixture
@@ -449,23 +379,3 @@ async def test_claims_and_plain_records_share_a_round_trip_and_get_their_own_ans
         )
         assert [*answers] == [None, 2, None, 2, 5]
         assert sorted(await entries(redis), key=str) == [clicks(1, 3), clicks(2), clicks(5)]
-
-
-async def test_a_claim_is_not_kept_if_its_record_cannot_be_appended(
-    settings: Settings, tmp_path: Path
-) -> None:
-    names = claim(0).names
-    async with journal(settings.redis_url, tmp_path) as (built, redis):
-        await redis.set(JOURNAL, "not a stream")
-        assert await built.append_once(click(1), claim(1, *names)) is None
-        assert await redis.exists(*names) == 0
-        await redis.delete(JOURNAL)
-        assert await built.replay_once() == 1
-
-
-async def test_without_redis_a_claim_is_not_decided_and_its_record_is_spooled(
-    tmp_path: Path,
-) -> None:
-    async with journal(unavailable_redis(), tmp_path) as (built, _):
-        assert await built.append_once(click(1), claim(1)) is None
-        assert len(spool_files(tmp_path)) == 1
