@@ -5,6 +5,7 @@ from typing import Any
 import jsonschema_rs
 import orjson
 
+from tests.web.client import Response
 from tracker.service.api.routes import description
 
 BASE_URL = "http://tracker.test"
@@ -39,3 +40,11 @@ def refusals(schema: dict[str, Any], value: Any) -> list[str]:
         {**schema, "components": DOCUMENT["components"]}, validate_formats=True
     )
     return [str(error) for error in validator.iter_errors(value)]
+
+
+def assert_described(method: str, path: str, response: Response) -> None:
+    """Check that the answer's body matches the document."""
+    answer = resolved(DOCUMENT["paths"][path][method.lower()]["responses"][str(response.status)])
+    media_type = response.headers["Content-Type"].partition(";")[0]
+    schema = answer["content"][media_type]["schema"]
+    assert media_type != "application/json" or refusals(schema, response.json()) == []

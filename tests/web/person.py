@@ -71,6 +71,15 @@ class PersonClient:
         self.secret = secret
         self.person = person
 
+    @property
+    def fields(self) -> dict[str, str]:
+        """The header fields with which a page of the console sends a request."""
+        return {
+            "Cookie": f"{self.cookie}={self.secret}",
+            "Sec-Fetch-Site": "same-origin",
+            "Content-Type": "application/json",
+        }
+
     async def send(
         self,
         method: str,
@@ -91,10 +100,6 @@ class PersonClient:
         headers: Mapping[str, str | bytes] | None = None,
     ) -> Response:
         """Send a request with exactly this body."""
-        sent: dict[str, str | bytes] = {
-            "Cookie": f"{self.cookie}={self.secret}",
-            "Sec_Fetch_Site": "same-origin",
-            "Content_Type": "application/json",
-        }
+        sent = {name.replace("-", "_"): value for name, value in self.fields.items()}
         given = {name: value for name, value in (sent | dict(headers or {})).items() if value}
         return await self._client.request(method, path, given, body)

@@ -10,7 +10,7 @@ import msgspec
 import orjson
 import pytest
 
-from tests.factories import LANDING, create_event_config
+from tests.factories import create_event_config
 from tests.http.serving import Client as Connection
 from tests.http.serving import client_of, serving
 from tests.waiting import PATIENCE_SECONDS, eventually
@@ -204,15 +204,6 @@ async def test_one_account_parses_one_large_body_at_once_and_a_few_wait(world: W
     assert refused.status == 429
     assert refused.error == "body: the account waits for too many large bodies; try again"
     assert (await waiting).status == 400
-
-
-async def test_a_bulk_request_of_the_maximum_length_is_created(world: World) -> None:
-    links = [{"destination_url": f"{LANDING}?{'x' * 1900}{n}"} for n in range(100)]
-    body = orjson.dumps({"accountId": str(world.account.id), "links": links})
-    assert len(body) > 5 * EARLY_BYTES
-    response = await world.client.post(BULK, body, Authorization=f"Bearer {world.secret}")
-    assert response.status == 200
-    assert len(response.json()["rows"]) == 100
 
 
 async def test_a_rejected_short_body_keeps_the_connection_open(client: Client) -> None:

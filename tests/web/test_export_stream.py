@@ -56,9 +56,9 @@ async def source(
     return made
 
 
-def request_of(account: Account, secret: str, version: str = "1.1") -> bytes:
+def request_of(account: Account, secret: str) -> bytes:
     return (
-        f"GET /api/short-links?accountId={account.id}&format=csv HTTP/{version}\r\n"
+        f"GET /api/short-links?accountId={account.id}&format=csv HTTP/1.1\r\n"
         f"Host: tracker.test\r\nAuthorization: Bearer {secret}\r\n\r\n"
     ).encode()
 
@@ -142,24 +142,6 @@ async def test_an_error_in_the_middle_cuts_the_connection(
     [record] = failures(logged)
     assert (record["event"], record["export"]) == ("export cut", "links")
     assert record["reason"] == "ServerSelectionTimeoutError"
-
-
-async def test_a_client_of_http_1_0_can_tell_a_part_from_the_whole(
-    world: World,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    await source(world.services, world.account, monkeypatch, fail_at=2)
-    async with client_of(world.client.port) as reader:
-        reader.send(request_of(world.account, world.secret, "1.0"))
-        with pytest.raises(ConnectionResetError):
-            await reader.answer()
-
-
-async def test_a_client_of_http_1_0_gets_the_whole(world: World) -> None:
-    await create_link(world.services, world.account.id, "abc")
-    async with client_of(world.client.port) as reader:
-        reader.send(request_of(world.account, world.secret, "1.0"))
-        assert len((await reader.answer()).body.splitlines()) == 2
 
 
 async def test_an_error_before_the_first_row_is_answered(

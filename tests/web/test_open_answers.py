@@ -1,109 +1,29 @@
 """Exports and streams end with the access that opened them, and say nothing while it is unknown."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import AsyncGenerator, Sequence
+from typing import Any
 from uuid import UUID
 
 import pytest
 from pymongo.errors import ServerSelectionTimeoutError
 
-from tests.factories import create_link, create_member
+from tests.factories import create_link
 from tests.http.serving import Client as Connection
 from tests.http.serving import client_of
 from tests.live.watching import telling
 from tests.waiting import eventually
-from tests.web.client import Client
+from tests.web.ends import ENDS, End, Holder, a_key, revoke
 from tests.web.fixtures import Logged
-from tests.web.person import signed_in
 from tests.web.world import World
 from tracker.access import open_answers
 from tracker.access.api_keys import ApiKeys
 from tracker.access.principal import Principal
-from tracker.access.roles import Role
 from tracker.accounts.accounts import Account
-from tracker.clock import now
 from tracker.links.link import Link
 from tracker.links.lists.link_lists import LinkLists
 from tracker.service.services import Services
-from tracker.stores.mongodb.transaction import MongoSession, run_in_transaction
 from tracker.web import event_stream
-
-
-class Opener(NamedTuple):
-    """Who opens an answer: the id of the key or person, and the fields that a request needs."""
-
-    services: Services
-    account: Account
-    other_account: Account
-    id: UUID
-    fields: Sequence[str]
-
-
-async def by_key(services: Services, client: Client, account: Account, other: Account) -> Opener:
-    key, secret = await services.access.api_keys.create(account.id, "a key")
-    return Opener(services, account, other, key.id, [f"Authorization: Bearer {secret}"])
-
-
-async def by_session(
-    services: Services, client: Client, account: Account, other: Account
-) -> Opener:
-    await create_member(services, account.id, Role.OWNER)
-    person = await signed_in(services, client, account.id)
-    cookie = f"Cookie: {person.cookie}={person.secret}"
-    fields = [cookie, "Sec-Fetch-Site: same-origin", "Content-Type: application/json"]
-    return Opener(services, account, other, person.person.id, fields)
-
-
-async def revoke(opener: Opener) -> None:
-    await opener.services.access.api_keys.revoke(opener.id)
-
-
-async def expire(opener: Opener) -> None:
-    keys = opener.services.stores.mongodb["api_keys"]
-    await keys.update_one({"_id": opener.id}, {"$set": {"expires_at": now()}})
-
-
-async def narrow(opener: Opener) -> None:
-    keys = opener.services.stores.mongodb["api_keys"]
-    await keys.update_one({"_id": opener.id}, {"$set": {"scopes": ["tags:read"]}})
-
-
-async def sign_out(opener: Opener) -> None:
-    await opener.services.access.sessions.end_all(opener.id)
-
-
-async def switch(opener: Opener) -> None:
-    services = opener.services
-    sessions = services.stores.mongodb["sessions"]
-    other = {"account_id": opener.other_account.id}
-    await services.accounts.members.add(opener.other_account.id, opener.id, Role.OWNER)
-    await sessions.update_one({"person_id": opener.id}, {"$set": other})
-
-
-async def change_member(
-    opener: Opener, change: Callable[[Any, MongoSession], Awaitable[object]]
-) -> None:
-    members = opener.services.accounts.members
-    member = await members.find_person(opener.account.id, opener.id)
-    await run_in_transaction(
-        opener.services.stores.mongodb.database, lambda one: change(member, one)
-    )
-
-
-async def remove(opener: Opener) -> None:
-    await change_member(opener, opener.services.accounts.members.remove)
-
-
-async def demote(opener: Opener) -> None:
-    members = opener.services.accounts.members
-    await change_member(opener, lambda one, at: members.change_role(one, Role.VIEWER, at))
-
-
-ENDS: Mapping[Callable[[Opener], Awaitable[None]], Any] = {
-    **dict.fromkeys((revoke, expire, narrow), by_key),
-    **dict.fromkeys((sign_out, switch, remove, demote), by_session),
-}
 
 
 async def endless(services: Services, account: Account, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -118,9 +38,10 @@ async def endless(services: Services, account: Account, monkeypatch: pytest.Monk
     monkeypatch.setattr(LinkLists, "all_of", rows)
 
 
-def ask(connection: Connection, opener: Opener, path: str) -> None:
-    target = f"{path}accountId={opener.account.id}"
-    lines = [f"GET {target} HTTP/1.1", "Host: tracker.test", "Connection: close", *opener.fields]
+def ask(connection: Connection, opener: Holder, path: str) -> None:
+    target = f"{path}accountId={opener.world.account.id}"
+    fields = [f"{name}: {value}" for name, value in opener.fields.items()]
+    lines = [f"GET {target} HTTP/1.1", "Host: tracker.test", "Connection: close", *fields]
     connection.send("\r\n".join([*lines, "", ""]).encode())
 
 
@@ -129,9 +50,9 @@ async def test_an_export_is_cut_when_the_access_ends_that_opened_it(
     world: World,
     monkeypatch: pytest.MonkeyPatch,
     logged: Logged,
-    end: Callable[[Opener], Awaitable[None]],
+    end: End,
 ) -> None:
-    opener = await ENDS[end](world.services, world.client, world.account, world.other_account)
+    opener = await ENDS[end](world)
     await endless(world.services, world.account, monkeypatch)
     async with client_of(world.client.port) as connection:
         ask(connection, opener, "/api/short-links?format=csv&")
@@ -147,9 +68,9 @@ async def test_an_export_is_cut_when_the_access_ends_that_opened_it(
 @pytest.mark.parametrize("end", ENDS)
 async def test_a_stream_ends_when_the_access_ends_that_opened_it(
     world: World,
-    end: Callable[[Opener], Awaitable[None]],
+    end: End,
 ) -> None:
-    opener = await ENDS[end](world.services, world.client, world.account, world.other_account)
+    opener = await ENDS[end](world)
     async with telling(world.services), client_of(world.client.port) as connection:
         ask(connection, opener, "/api/live?")
         await connection.read(100)
@@ -166,7 +87,7 @@ async def test_an_export_whose_access_ends_before_the_first_row_is_refused(
         yield []
 
     monkeypatch.setattr(LinkLists, "all_of", rows)
-    opener = await by_key(world.services, world.client, world.account, world.other_account)
+    opener = await a_key(world)
     async with client_of(world.client.port) as connection:
         ask(connection, opener, "/api/short-links?format=csv&")
         await eventually(lambda: world.services.web.exports.count == 1)
@@ -203,7 +124,7 @@ async def test_an_export_says_nothing_while_its_access_is_unknown_and_goes_on_af
     link = await create_link(world.services, world.account.id, "abc")
     monkeypatch.setattr(ApiKeys, "principals_of", unreachable)
     monkeypatch.setattr(LinkLists, "all_of", rows)
-    opener = await by_key(world.services, world.client, world.account, world.other_account)
+    opener = await a_key(world)
     async with client_of(world.client.port) as connection:
         ask(connection, opener, "/api/short-links?format=csv&")
         await eventually(lambda: len(failed) >= 20)

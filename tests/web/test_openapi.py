@@ -61,14 +61,13 @@ def test_the_document_is_openapi_3_1() -> None:
     assert [str(error) for error in validator.iter_errors(DOCUMENT)] == []
 
 
-@pytest.mark.parametrize("name", DOCUMENT["components"]["schemas"])
-def test_a_schema_is_a_json_schema(name: str) -> None:
-    schema = DOCUMENT["components"]["schemas"][name]
-    jsonschema_rs.meta.validate(
-        {"$schema": "https://json-schema.org/draft/2020-12/schema"} | schema
-    )
-    assert re.fullmatch(r"[A-Z][A-Za-z]+", name)
-    assert schema.get("title", name) == name
+def test_every_schema_is_a_json_schema() -> None:
+    for name, schema in DOCUMENT["components"]["schemas"].items():
+        jsonschema_rs.meta.validate(
+            {"$schema": "https://json-schema.org/draft/2020-12/schema"} | schema
+        )
+        assert re.fullmatch(r"[A-Z][A-Za-z]+", name)
+        assert schema.get("title", name) == name
 
 
 def test_every_reference_exists_and_every_component_is_referred_to() -> None:
@@ -185,17 +184,14 @@ def test_fields_have_their_names_in_requests_and_answers() -> None:
     }
 
 
-def test_bodies_reject_unknown_fields_and_answers_have_all_fields() -> None:
-    for _, _, operation in PROTECTED:
+def test_every_body_has_an_example_and_one_schema() -> None:
+    """Client generators leave bodies with alternatives out."""
+    for method, path, operation in OPERATIONS:
         for content in operation.get("requestBody", {}).get("content", {}).values():
-            assert resolved(content["schema"])["additionalProperties"] is False
-    assert DOCUMENT["components"]["schemas"]["Done"]["required"] == ["success"]
-
-
-def test_every_body_has_an_example_that_its_schema_accepts() -> None:
-    for _, _, operation in OPERATIONS:
-        for content in operation.get("requestBody", {}).get("content", {}).values():
-            assert refusals(content["schema"], content["example"]) == []
+            assert refusals(content["schema"], content["example"]) == [], (method, path)
+            schema = resolved(content["schema"])
+            assert "anyOf" not in schema
+            assert not operation["security"] or schema["additionalProperties"] is False
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD"])
@@ -265,10 +261,3 @@ def test_every_parameter_has_a_schema() -> None:
     [metadata] = [one for one in parameters if one["name"] == "metadata"]
     assert metadata["schema"]["type"] == "string"
     assert metadata["schema"]["contentMediaType"] == "application/json"
-
-
-def test_no_body_has_alternative_schemas() -> None:
-    # Client generators leave such bodies out.
-    for _, _, operation in OPERATIONS:
-        for content in operation.get("requestBody", {}).get("content", {}).values():
-            assert "anyOf" not in resolved(content["schema"])

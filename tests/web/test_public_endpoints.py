@@ -1,5 +1,6 @@
 """What every public endpoint checks before its function runs, whichever it is."""
 
+from collections.abc import Iterator
 from inspect import signature
 from typing import get_origin
 
@@ -30,57 +31,37 @@ def an_endpoint_that_is_never_run(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tracker.web.endpoint_handler.PublicHandler.result_of", run)
 
 
-def body_of(endpoint: Endpoint) -> bytes:
-    return orjson.dumps(endpoint.example)
-
-
 def limits_itself(endpoint: Endpoint) -> bool:
     return isinstance(endpoint.access, Public) and endpoint.access.limits_itself
 
 
-@EVERY
-async def test_a_page_of_another_site_is_refused(client: Client, endpoint: Endpoint) -> None:
-    for name, headers in CROSS_SITE.items():
+def refusals(endpoint: Endpoint) -> Iterator[tuple[str, Headers, bytes, int, str]]:
+    """Yield requests that break a rule, and the status and beginning of their errors."""
+    method, body = endpoint.method, orjson.dumps(endpoint.example)
+    for headers in CROSS_SITE.values():
         sent = {name: one for name, one in {**FROM_CONSOLE, **headers}.items() if one}
-        answer = await client.request(endpoint.method, endpoint.path, sent, body_of(endpoint))
-        refused = answer.error.startswith("session: accepted only")
-        assert (answer.status, refused) == (403, True), name
-
-
-@EVERY
-async def test_what_a_form_can_send_is_refused(client: Client, endpoint: Endpoint) -> None:
+        yield method, sent, body, 403, "session: accepted only"
     for kind in ("text/plain", "application/x-www-form-urlencoded", ""):
-        sent: Headers = {**FROM_CONSOLE, "Content_Type": kind}
-        answer = await client.request(endpoint.method, endpoint.path, sent, body_of(endpoint))
-        refused = (400, "Content-Type: must be application/json")
-        assert (answer.status, answer.error) == refused, kind
+        form: Headers = {**FROM_CONSOLE, "Content_Type": kind}
+        yield method, form, body, 400, "Content-Type: must be application/json"
+    for other in ("GET", "HEAD", "PUT", "DELETE", "OPTIONS"):
+        yield other, FROM_CONSOLE, b"", 405, f"method not allowed; allowed: {method}"
+    long = b" " * (MAX_SIGN_IN_BYTES + 1)
+    yield method, {}, long, 413, f"body: at most {MAX_SIGN_IN_BYTES} bytes"
+    surprise = orjson.dumps({**(endpoint.example or {}), "surprise": 1})
+    yield method, FROM_CONSOLE, surprise, 400, "surprise: unknown field"
 
 
 @EVERY
-async def test_a_long_body_is_refused_before_anything_else(
+async def test_a_request_that_breaks_a_rule_is_refused_and_not_kept(
     client: Client, endpoint: Endpoint
 ) -> None:
-    body = b" " * (MAX_SIGN_IN_BYTES + 1)
-    response = await client.request(endpoint.method, endpoint.path, {}, body)
-    assert (response.status, response.error) == (413, f"body: at most {MAX_SIGN_IN_BYTES} bytes")
-
-
-@EVERY
-async def test_another_method_is_refused(client: Client, endpoint: Endpoint) -> None:
-    for method in ("GET", "HEAD", "PUT", "DELETE", "OPTIONS"):
-        response = await client.request(method, endpoint.path, FROM_CONSOLE)
-        assert (response.status, response.headers["Allow"]) == (405, endpoint.method), method
-        assert response.headers["Cache-Control"] == "no-store"
-
-
-@EVERY
-async def test_a_wrong_field_is_named_and_nothing_is_kept(
-    client: Client, endpoint: Endpoint
-) -> None:
-    body = orjson.dumps({**(endpoint.example or {}), "surprise": 1})
-    response = await client.request(endpoint.method, endpoint.path, FROM_CONSOLE, body)
-    assert (response.status, response.error) == (400, "surprise: unknown field")
-    assert response.headers["Cache-Control"] == "no-store"
+    for method, headers, body, status, error in refusals(endpoint):
+        answer = await client.request(method, endpoint.path, headers, body)
+        assert answer.status == status, (method, headers)
+        assert method == "HEAD" or answer.error.startswith(error), (method, headers)
+        assert answer.headers["Cache-Control"] == "no-store"
+        assert answer.headers.get("Allow") == (endpoint.method if status == 405 else None)
 
 
 @EVERY

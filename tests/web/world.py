@@ -199,6 +199,15 @@ class Request(NamedTuple):
         granted = GRANTED.get(f"{self.endpoint.method} {self.endpoint.path}", ())
         return [self.scope, *granted]
 
+    def named(self, names: Mapping[str, object]) -> tuple[str, bytes]:
+        """Return path and body with `names` in place of the account: in the body, or the query."""
+        texts = {name: str(value) for name, value in names.items()}
+        path, body = self.path, self.body
+        if body:
+            fields = {k: v for k, v in orjson.loads(body).items() if k not in SPELLINGS}
+            return path.partition("?")[0], orjson.dumps(fields | texts)
+        return f"{path.partition('?')[0]}?{urlencode(examples_of(self.endpoint) | texts)}", body
+
     @property
     def _query(self) -> str:
         named = examples_of(self.endpoint) | self._account_in(self.endpoint.query)
@@ -256,18 +265,6 @@ class World(NamedTuple):
     async def send(self, request: Request, key: str | None) -> Response:
         sent: dict[str, str | bytes] = {} if key is None else {"Authorization": f"Bearer {key}"}
         return await self.client.request(request.endpoint.method, request.path, sent, request.body)
-
-    async def send_named(self, request: Request, key: str, named: Mapping[str, object]) -> Response:
-        """Send a request that names the account as `named`, in the body if it has one, or query."""
-        names = {name: str(value) for name, value in named.items()}
-        path, body = request.path.partition("?")[0], request.body
-        if body:
-            fields = {k: v for k, v in orjson.loads(body).items() if k not in SPELLINGS}
-            body = orjson.dumps(fields | names)
-        else:
-            path += f"?{urlencode(examples_of(request.endpoint) | names)}"
-        sent: dict[str, str | bytes] = {"Authorization": f"Bearer {key}"}
-        return await self.client.request(request.endpoint.method, path, sent, body)
 
     async def stored(self) -> dict[str, list[Any]]:
         """Return everything in MongoDB except API keys, whose last use changes."""
