@@ -1,10 +1,10 @@
 """Slow clients are closed in time, and delay nobody."""
 
 import asyncio
-from typing import Any, cast
+from typing import cast
 
 import pytest
-from tornado.web import RequestHandler, stream_request_body
+from tornado.web import RequestHandler
 
 from tests.http.server_clock import ServerClock
 from tests.http.serving import application, client_of, get, post, serving
@@ -43,28 +43,12 @@ class Gated(RequestHandler):
         self.write("gated")
 
 
-@stream_request_body
-class Patient(RequestHandler):
-    prepared: asyncio.Event
-
-    def prepare(self) -> None:
-        connection: Any = self.request.connection
-        connection.set_body_timeout(60)
-        Patient.prepared.set()
-
-    def data_received(self, chunk: bytes) -> None:
-        pass
-
-    def post(self) -> None:
-        self.write("at last")
-
-
-APPLICATION = application(("/", Plain), ("/gated", Gated), ("/patient", Patient))
+APPLICATION = application(("/", Plain), ("/gated", Gated))
 
 
 @pytest.fixture(autouse=True)
 def closed_gate() -> None:
-    Gated.asked, Gated.gate, Patient.prepared = (asyncio.Event() for _ in range(3))
+    Gated.asked, Gated.gate = asyncio.Event(), asyncio.Event()
 
 
 async def comes_to(server: Server, phase: int) -> None:
@@ -146,17 +130,6 @@ async def test_an_incomplete_body_is_answered_with_408() -> None:
         await comes_to(server, BODY)
         await end_after(server, clock, LIMIT_SECONDS)
         assert (await client.rest()).startswith(b"HTTP/1.1 408 ")
-
-
-async def test_a_handler_may_wait_longer_for_its_body() -> None:
-    async with serving(APPLICATION, LIMITS) as (server, port), client_of(port) as client:
-        clock = ServerClock(server)
-        raw = post(b"abc", "/patient")
-        client.send(raw[:-1])
-        await asyncio.wait_for(Patient.prepared.wait(), PATIENCE_SECONDS)
-        await clock.pass_seconds(4 * LIMIT_SECONDS)
-        client.send(raw[-1:])
-        assert (await client.answer()).body == b"at last"
 
 
 async def test_a_connection_with_another_request_in_time_is_kept() -> None:

@@ -147,7 +147,7 @@ class Connection(asyncio.Protocol):
                 self.abort()
             if phase >= CLOSING or phase == HEAD:
                 self.since = self._state.now
-        elif not is_overdue(self, self._dispatcher.body_seconds, self._state):
+        elif not is_overdue(self, self._state):
             return
         elif phase == HEAD and not self.buffer:
             self.close()

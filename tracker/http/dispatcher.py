@@ -64,10 +64,6 @@ class Dispatcher:
         """Return whether only the end of the connection ends the current answer."""
         return self.exchange is not None and self.exchange.endless
 
-    @property
-    def body_seconds(self) -> float:
-        return self.exchange.body_seconds if self.exchange else self._state.limits.body_seconds
-
     # Called by the connection. All of these raise the delegate's errors.
 
     def open(self, head: Head) -> None:
@@ -103,12 +99,11 @@ class Dispatcher:
         if head.body_length == 0:
             self._received(exchange)
             return
-        if head.body_length > exchange.max_body_bytes:
-            raise RejectedRequest(413, f"body: at most {exchange.max_body_bytes} bytes")
-        chunked = head.body_length == CHUNKED
-        self._body = (
-            ChunkedBody(exchange.max_body_bytes) if chunked else FixedBody(head.body_length)
-        )
+        limit = self._state.limits.body_bytes
+        if head.body_length > limit:
+            raise RejectedRequest(413, f"body: at most {limit} bytes")
+        is_chunked = head.body_length == CHUNKED
+        self._body = ChunkedBody(limit) if is_chunked else FixedBody(head.body_length)
         self._connection.phase = BODY
         self._connection.since = self._state.now
         if head.expects_continue and not exchange.begun:

@@ -53,17 +53,8 @@ class Exchange(HTTPConnection):
         self.begun = False
         self.awaited = False
         self.body_received = head.body_length == 0
-        self.max_body_bytes = state.limits.body_bytes
-        self.body_seconds = state.limits.body_seconds
 
     # Called by the handler.
-
-    def set_max_body_size(self, max_body_size: int) -> None:
-        """Limit the body, in bytes; has no effect once it is being received."""
-        self.max_body_bytes = max_body_size
-
-    def set_body_timeout(self, timeout: float) -> None:
-        self.body_seconds = timeout
 
     def set_close_callback(self, callback: Callable[[], None] | None) -> None:
         """Call `callback`, at most once, if the client disconnects before its answer."""

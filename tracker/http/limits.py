@@ -36,7 +36,7 @@ class Limits(msgspec.Struct, frozen=True):
     """Header fields of a request; beyond it 431."""
 
     body_bytes: int = 8 * 1024 * 1024
-    """Bytes of a body, unless the handler sets a limit of its own; beyond it 413."""
+    """Bytes of a body; beyond it 413."""
 
     waiting_bytes: int = 64 * 1024
     """Bytes received while an answer is awaited, at least `head_bytes`; then reading pauses."""
@@ -48,7 +48,7 @@ class Limits(msgspec.Struct, frozen=True):
     """From a request's first byte to the last of its head; for a new connection's first byte."""
 
     body_seconds: float = 30.0
-    """Time for a whole body, unless the handler sets another."""
+    """Time for a whole body."""
 
     fast_path_seconds: float = 60.0
     """Time for an answer of the fast path, which takes milliseconds unless a fault prevents it."""

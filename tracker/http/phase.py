@@ -41,13 +41,13 @@ class PhasedConnection(Protocol):
     def abort(self) -> None: ...
 
 
-def is_overdue(connection: PhasedConnection, body_seconds: float, state: ServerState) -> bool:
-    """Return whether `connection` has been in its phase for too long. A body has `body_seconds`."""
+def is_overdue(connection: PhasedConnection, state: ServerState) -> bool:
+    """Return whether `connection` has been in its phase for too long."""
     limits, phase, since = state.limits, connection.phase, connection.since
     if phase in (PREPARING, ANSWERING):
         return False
     if phase == BODY:
-        return state.expired(since, body_seconds)
+        return state.expired(since, limits.body_seconds)
     if phase == FAST_PATH:
         return state.expired(since, limits.fast_path_seconds)
     if phase >= CLOSING:

@@ -71,10 +71,6 @@ class Resource(Generic[Stored, Record]):
             raise NotFound(f"{self._name}: not found")
         return stored
 
-    async def find_and_show(self, call: Call[Any, Any, Any]) -> Record:
-        """Return the record of the path's object. Raises as `checked` does."""
-        return await self.show(call, await self.find(call))
-
     async def show(self, call: Call[Any, Any, Any], stored: Stored) -> Record:
         [record] = await self._show(call.services, [stored])
         return record
