@@ -35,7 +35,7 @@ class Owned(Protocol):
 Resource = TypeVar("Resource", bound=Owned)
 
 
-class Client(NamedTuple):
+class RequestClient(NamedTuple):
     """The sender of a request, for a click that it records.
 
     The address is whole: endpoints neither store nor log it.
@@ -54,7 +54,7 @@ class PublicCall(msgspec.Struct, Generic[Room, Query, Body], frozen=True, kw_onl
 
     services: Room
     web: WebServices
-    client: Client
+    client: RequestClient
     query: Query
     body: Body
 

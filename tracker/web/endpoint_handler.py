@@ -7,13 +7,13 @@ import msgspec
 
 from tracker.access.session_cookie import SessionCookie
 from tracker.stores.mongodb.time_limit import TimeLimits
-from tracker.web.call import AnswerWithHeaders, Client, Nothing, PublicCall
+from tracker.web.call import AnswerWithHeaders, Nothing, PublicCall, RequestClient
 from tracker.web.endpoint import Endpoint, Public
 from tracker.web.handler import JSON, Content, Handler
 from tracker.web.incoming_body import IncomingBody
 from tracker.web.limits import MAX_SIGN_IN_BYTES
 from tracker.web.parameters import Parsed, parse_body, parse_query
-from tracker.web.services import Process
+from tracker.web.services import WebProcess
 
 _ENCODER = msgspec.json.Encoder(decimal_format="number")
 
@@ -22,7 +22,7 @@ class EndpointHandler(Handler):
     """The base of the handlers of one path whose `endpoints` are functions, by method."""
 
     def initialize(  # type: ignore[override]
-        self, process: Process, incoming: IncomingBody, endpoints: Mapping[str, Endpoint]
+        self, process: WebProcess, incoming: IncomingBody, endpoints: Mapping[str, Endpoint]
     ) -> None:
         first = next(iter(endpoints.values()))
         super().initialize(process, incoming, first.path, tuple(endpoints))
@@ -46,8 +46,8 @@ class EndpointHandler(Handler):
         """Answer the request. Raises NotImplementedError: handlers override it."""
         raise NotImplementedError
 
-    def client(self) -> Client:
-        return Client(self.client_address(), self.header("User-Agent"), self.edge_country())
+    def client(self) -> RequestClient:
+        return RequestClient(self.client_address(), self.header("User-Agent"), self.edge_country())
 
     def parsed_body(self, kind: type[msgspec.Struct]) -> Parsed[msgspec.Struct]:
         return Parsed(Nothing(), None) if kind is Nothing else parse_body(kind, self.body())

@@ -24,7 +24,7 @@ from tracker.stores.mongodb.time_limit import is_time_limit
 from tracker.stores.mongodb.transaction import is_conflict
 from tracker.web.incoming_body import IncomingBody
 from tracker.web.limits import MAX_IGNORED_BODY_BYTES, MAX_REQUEST_ID_CHARACTERS
-from tracker.web.services import Process, WebServices
+from tracker.web.services import WebProcess, WebServices
 
 log = structlog.get_logger(__name__)
 
@@ -63,7 +63,7 @@ class Handler(RequestHandler):
 
     def initialize(
         self,
-        process: Process,
+        process: WebProcess,
         incoming: IncomingBody,
         route: str = "unknown",
         methods: tuple[str, ...] = (),
@@ -205,7 +205,7 @@ class UnknownPath(Handler):
 def log_request(handler: RequestHandler) -> None:
     """Count an answer, and write it to the access log if that is on."""
     method = handler.request.method or ""
-    process: Process = handler.application.settings["process"]
+    process: WebProcess = handler.application.settings["process"]
     process.web.access_log.record(
         method if method in handler.SUPPORTED_METHODS else "other",
         getattr(handler, "route", "unknown"),

@@ -38,7 +38,7 @@ from tracker.web.export_stream import ExportStream
 from tracker.web.incoming_body import IncomingBody
 from tracker.web.limits import LARGE_BODY_BYTES, MAX_API_KEY_CHARACTERS
 from tracker.web.parameters import Parsed, parse_query
-from tracker.web.services import Process
+from tracker.web.services import WebProcess
 
 _BEARER = re.compile(rf"(?i:bearer) +([\x21-\x7e]{{1,{MAX_API_KEY_CHARACTERS}}})")
 
@@ -51,7 +51,7 @@ class ProtectedHandler(EndpointHandler):
     """The handler of one path whose `endpoints`, by method, need an API key."""
 
     def initialize(  # type: ignore[override]
-        self, process: Process, incoming: IncomingBody, endpoints: Mapping[str, Endpoint]
+        self, process: WebProcess, incoming: IncomingBody, endpoints: Mapping[str, Endpoint]
     ) -> None:
         super().initialize(process, incoming, endpoints)
         self.usages: list[Usage] = []

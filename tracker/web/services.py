@@ -38,7 +38,7 @@ class WebServices(NamedTuple):
     sessions: Sessions
 
 
-class Process(Protocol):
+class WebProcess(Protocol):
     """The process of a request: the frame's objects, and the rooms' by name."""
 
     web: WebServices
