@@ -218,15 +218,15 @@ async def test_a_client_that_does_not_read_is_cut_off(
         assert await watcher.next("end") == {"reason": "too_slow"}
 
 
-@pytest.mark.parametrize(("bound", "status"), [("per_account", 429), ("total", 503)])
-async def test_streams_are_bounded(world: World, bound: str, status: int) -> None:
-    bounds: Any = {bound: 2}
+@pytest.mark.parametrize(("bound", "status"), [("MAX_OF_ACCOUNT", 429), ("MAX_STREAMS", 503)])
+async def test_streams_are_bounded(
+    world: World, monkeypatch: pytest.MonkeyPatch, bound: str, status: int
+) -> None:
+    monkeypatch.setattr(f"tracker.live.hub.{bound}", 2)
+    services = world.services
     hub = LiveHub(
-        world.services.stores.mongodb.reads,
-        world.services.journal.backlog,
-        world.services.access.open_answers,
+        *(services.stores.mongodb.reads, services.journal.backlog, services.access.open_answers),
         "",
-        **bounds,
     )
     world.services.live = world.services.live._replace(live=hub)
     bearer = f"Authorization: Bearer {world.secret}"

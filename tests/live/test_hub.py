@@ -18,12 +18,12 @@ from tracker.accounts.accounts import Account
 from tracker.clock import now_ms
 from tracker.live import events, hub
 from tracker.live.events import LiveClicks, RowNames
-from tracker.live.recent import RecentCounts
+from tracker.live.recent import LiveState
 from tracker.live.stream import LiveEvent, LiveStream
 from tracker.service.services import Services
 from tracker.stores.mongodb.reads import MongoReads
 
-NOTHING = RecentCounts(clicks=0, bots=0, conversions=0)
+NOTHING = LiveState(clicks=0, bots=0, conversions=0, behind_seconds=0)
 
 
 async def access(services: Services, account_id: UUID) -> Access:
@@ -59,13 +59,13 @@ async def test_an_account_that_cannot_be_counted_holds_up_no_other_and_no_end(
     other = await services.accounts.accounts.create("Other")
     stuck = asyncio.Event()
 
-    async def recent(_: MongoReads, account_id: UUID) -> RecentCounts:
+    async def recent(_: MongoReads, account_id: UUID, __: int) -> LiveState:
         if account_id == account.id:
             await stuck.wait()
             raise NetworkTimeout
         return NOTHING
 
-    monkeypatch.setattr(hub, "count_recent", recent)
+    monkeypatch.setattr(hub, "live_state", recent)
     first, second = [await access(services, one.id) for one in (account, other)]
     with opened(services, first) as slow, opened(services, second) as fast:
         async with telling(services), guarded(services):

@@ -7,9 +7,8 @@ from uuid import UUID
 
 from tracker.clicks.document import FIELD_DEFAULTS, ONLY_TESTS, ClickValues
 from tracker.feeds.arrivals import FeedName, click_ids
-from tracker.feeds.feed import FeedKind, LinkIds, link_conditions
 from tracker.feeds.filter import Conditions, FeedFilter, conditions_for_clicks
-from tracker.feeds.time_order import ScanRange
+from tracker.feeds.kind import FeedKind, LinkIds, ScanRange, link_conditions
 from tracker.stores.mongodb.documents import as_struct
 
 MAX_MERGED_LINKS: Final = 100

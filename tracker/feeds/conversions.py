@@ -12,9 +12,9 @@ from tracker.clicks.document import ConversionClickValues
 from tracker.conversions.document import COUNTED, ConversionStatus
 from tracker.conversions.rules import Rule
 from tracker.feeds.arrivals import FeedName, conversion_entries
-from tracker.feeds.feed import Feed, FeedKind, LinkIds, link_conditions
+from tracker.feeds.feed import Feed
 from tracker.feeds.filter import Conditions, FeedFilter, conditions_for_conversions
-from tracker.feeds.time_order import ScanRange
+from tracker.feeds.kind import FeedKind, LinkIds, ScanRange, link_conditions
 from tracker.stores.mongodb.documents import as_struct
 from tracker.stores.mongodb.reads import MongoReads
 

@@ -1,43 +1,21 @@
 """A feed of an account's clicks or conversions: one page, or all pages from a start."""
 
-from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
-from typing import Any, Final, Generic, NamedTuple, TypeVar
+from collections.abc import AsyncGenerator, Collection
+from typing import Any, Final, Generic
 from uuid import UUID
 
 from tracker.feeds import storing_order, time_order
-from tracker.feeds.arrivals import FeedName
-from tracker.feeds.filter import Conditions, FeedFilter
+from tracker.feeds.filter import FeedFilter
+from tracker.feeds.kind import FeedKind, LinkIds, Row, link_conditions
 from tracker.feeds.page import Bookmark, FeedPage, PageStart, Position
-from tracker.feeds.storing_order import AccountFeed, ParseEntries, StoringOrder, bookmark_of_now
-from tracker.feeds.time_order import FeedDocuments, ScanRange, page_by_time
+from tracker.feeds.storing_order import StoringOrder, bookmark_of_now
+from tracker.feeds.time_order import TimeOrder
 from tracker.stores.mongodb.reads import MongoReads
-
-Row = TypeVar("Row")
-LinkIds = Sequence[UUID] | None
-"""The links that pass a filter; None without a filter by links."""
 
 PAGE_ROWS: Final = 500
 """Rows per page if all pages are read."""
 
 _EVERYTHING: Final = FeedFilter()
-
-
-class FeedKind(NamedTuple, Generic[Row]):
-    """A kind of feed: its documents, their rows, and the conditions to find them.
-
-    - `entries` parses the entries of arrivals.
-    - `conditions` returns a filter's conditions without time, state and link. The text is the
-      default host.
-    - `scan` returns the range to read by time, given all conditions.
-    """
-
-    name: FeedName
-    collection: str
-    fields: Sequence[str]
-    row: Callable[[Mapping[str, Any]], Row]
-    entries: ParseEntries
-    conditions: Callable[[FeedFilter, str], Conditions]
-    scan: Callable[[UUID, FeedFilter, LinkIds, Conditions], ScanRange]
 
 
 class Feed(Generic[Row]):
@@ -112,10 +90,8 @@ class Feed(Generic[Row]):
         links = await _wanted_links(reader, account_id, wanted)
         conditions = self._kind.conditions(wanted, self._host)
         scan = self._kind.scan(account_id, wanted, links, conditions)
-        documents = FeedDocuments(reader, self._kind.collection, self._kind.fields)
-        found = await page_by_time(documents, scan, after, size, self._max_examined)
-        rows = [self._kind.row(one) for one in found.rows]
-        return FeedPage(rows, found.next, None, found.searched_to)
+        order = TimeOrder(reader, self._kind, scan)
+        return self._shown(await order.page(after, size, self._max_examined))
 
     async def _stored_after(
         self,
@@ -126,29 +102,19 @@ class Feed(Generic[Row]):
         snapshot: MongoReads,
     ) -> FeedPage[Row]:
         links = await _wanted_links(snapshot, account_id, wanted)
-        kind = self._kind
-        of_values = kind.conditions(wanted, self._host)
+        of_values = self._kind.conditions(wanted, self._host)
         named = [*wanted.of_click, *wanted.of_transaction]
         conditions = [*wanted.times, *wanted.states, *named, *of_values, *link_conditions(links)]
-        feed = AccountFeed(kind.name, kind.collection, kind.entries, account_id, conditions)
-        order = StoringOrder(snapshot, feed)
-        found = await order.page(start, size, kind.fields, self._max_examined_stored)
-        following = None if found.searched_to is None else found.bookmark
-        rows = [kind.row(one) for one in found.rows]
-        return FeedPage(rows, following, found.bookmark, found.searched_to)
+        order = StoringOrder(snapshot, self._kind, account_id, conditions)
+        return self._shown(await order.page(start, size, self._max_examined_stored))
+
+    def _shown(self, page: FeedPage[dict[str, Any]]) -> FeedPage[Row]:
+        rows = [self._kind.row(one) for one in page.rows]
+        return FeedPage(rows, page.next, page.bookmark, page.searched_to)
 
 
-def link_conditions(links: LinkIds) -> Conditions:
-    return [] if links is None else [{"link_id": {"$in": list(links)}}]
-
-
-async def _wanted_links(
-    reader: MongoReads, account_id: UUID, wanted: FeedFilter
-) -> Sequence[UUID] | None:
-    """Return the account's links that pass the filter; None without a filter by links.
-
-    Links of other accounts are dropped, so no page examines their clicks.
-    """
+async def _wanted_links(reader: MongoReads, account_id: UUID, wanted: FeedFilter) -> LinkIds:
+    """Return the account's own links that pass the filter: no page examines others' clicks."""
     ids, tags = wanted.values.get("link"), wanted.values.get("tag")
     if ids is None and tags is None:
         return None

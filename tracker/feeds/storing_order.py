@@ -8,7 +8,7 @@ is listed in the state that it has when a page is read; states that it has left 
 """
 
 import heapq
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import aclosing
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, NamedTuple
@@ -21,12 +21,12 @@ from tracker.feeds.arrivals import (
     DRAIN_TOKENS,
     ENTRIES_PER_DOCUMENT,
     STORED_DAYS,
-    FeedName,
     first_position,
     positions_between,
 )
 from tracker.feeds.filter import Conditions
-from tracker.feeds.page import Bookmark
+from tracker.feeds.kind import FeedKind
+from tracker.feeds.page import Bookmark, FeedPage
 from tracker.stores.mongodb.reads import MongoReads
 
 MAX_EXAMINED: Final = 10_000
@@ -36,10 +36,6 @@ MAX_AGE_DAYS: Final = STORED_DAYS - 1
 """Days for which a bookmark can be used: one less than arrivals are stored, so none is missing."""
 
 _ENTRIES_PER_QUERY: Final = 1000
-
-
-ParseEntries = Callable[[bytes], Sequence[tuple[UUID | int, ConversionStatus | None]]]
-"""Parses the entries of an arrival: ids, each with its state."""
 
 
 class StoredEntry(NamedTuple):
@@ -52,27 +48,6 @@ class StoredEntry(NamedTuple):
     status: ConversionStatus | None
 
 
-class AccountFeed(NamedTuple):
-    """A feed of an account, with the conditions for its documents."""
-
-    name: FeedName
-    collection: str
-    entries: ParseEntries
-    account_id: UUID
-    conditions: Conditions
-
-
-class StoredPage(NamedTuple):
-    """The rows of a page, and the bookmark after them.
-
-    `searched_to` is the time of storing of the last examined row; None if nothing more is stored.
-    """
-
-    rows: Sequence[dict[str, Any]]
-    bookmark: Bookmark
-    searched_to: datetime | None
-
-
 async def bookmark_of_now(snapshot: MongoReads) -> Bookmark:
     """Return the bookmark after everything in `snapshot`."""
     at = now()  # before the first read, because the snapshot begins with it
@@ -82,18 +57,21 @@ async def bookmark_of_now(snapshot: MongoReads) -> Bookmark:
 
 
 class StoringOrder:
-    """The pages of a feed in a snapshot."""
+    """The pages of an account's feed in a snapshot. The rows meet the conditions."""
 
-    def __init__(self, snapshot: MongoReads, feed: AccountFeed) -> None:
+    def __init__(
+        self, snapshot: MongoReads, kind: FeedKind[Any], account_id: UUID, conditions: Conditions
+    ) -> None:
         self._snapshot = snapshot
-        self._feed = feed
+        self._kind = kind
+        self._account_id = account_id
+        self._conditions = conditions
 
-    async def page(
-        self, start: Bookmark, size: int, fields: Sequence[str], max_examined: int
-    ) -> StoredPage:
-        """Return the next `size` rows after a bookmark, with these fields.
+    async def page(self, start: Bookmark, size: int, max_examined: int) -> FeedPage[dict[str, Any]]:
+        """Return the next `size` rows after a bookmark.
 
-        Raises BadRequest if the bookmark is too old, or lost by a restored backup.
+        `searched_to` is the time of storing of the last examined row. Raises BadRequest if the
+        bookmark is too old, or lost by a restored backup.
         """
         end = await bookmark_of_now(self._snapshot)
         _check(start, end)
@@ -101,11 +79,11 @@ class StoringOrder:
         read, last, examined = dict(start.positions), None, 0
         async with aclosing(self._entries(start, end, size)) as entries:
             while len(found) < size and examined < max_examined:
-                most = _ENTRIES_PER_QUERY if self._feed.conditions else size - len(found)
+                most = _ENTRIES_PER_QUERY if self._conditions else size - len(found)
                 piece = await _take(entries, min(most, max_examined - examined))
                 if not piece:
-                    return StoredPage(await self._with_all_fields(found, fields), end, None)
-                passing = await self._passing(piece, fields)
+                    return FeedPage(await self._with_all_fields(found), None, end, None)
+                passing = await self._passing(piece)
                 for entry in piece:
                     if len(found) == size:
                         break
@@ -114,7 +92,8 @@ class StoringOrder:
                     if row := passing.get((entry.id, entry.status)):
                         found.append(row)
         at = start.at if last is None else max(start.at, last)
-        return StoredPage(await self._with_all_fields(found, fields), Bookmark(at, read), at)
+        bookmark = Bookmark(at, read)
+        return FeedPage(await self._with_all_fields(found), bookmark, bookmark, at)
 
     async def _entries(
         self, start: Bookmark, end: Bookmark, size: int
@@ -126,7 +105,7 @@ class StoringOrder:
         try:
             async for drain, at, document in _merged(documents):
                 position = document["_id"]["position"]
-                for number, entry in enumerate(self._feed.entries(document["entries"]), position):
+                for number, entry in enumerate(self._kind.entries(document["entries"]), position):
                     if number >= firsts[drain]:
                         yield StoredEntry(drain, number, at, *entry)
         finally:
@@ -142,37 +121,34 @@ class StoringOrder:
         `size` at once.
         """
         first -= first % ENTRIES_PER_DOCUMENT
-        feed, at_once = self._feed, max(2, size // 10)
-        within = positions_between(feed.account_id, feed.name, drain_number, first, 2**63 - 1)
+        at_once, name = max(2, size // 10), self._kind.name
+        within = positions_between(self._account_id, name, drain_number, first, 2**63 - 1)
         return self._snapshot.find_each("arrivals", within, sort={"_id": 1}, batch_size=at_once)
 
     async def _passing(
-        self, entries: Sequence[StoredEntry], fields: Sequence[str]
+        self, entries: Sequence[StoredEntry]
     ) -> dict[tuple[UUID | int, ConversionStatus | None], dict[str, Any]]:
         """Return the rows that pass the conditions, by id and current state.
 
         With conditions few rows pass, so other fields are read later.
         """
-        needed = ["status"] if self._feed.conditions else fields
+        needed = ["status"] if self._conditions else self._kind.fields
         found = await self._find([entry.id for entry in entries], needed)
         return {(row["_id"], row.get("status")): row for row in found}
 
-    async def _with_all_fields(
-        self, found: Sequence[dict[str, Any]], fields: Sequence[str]
-    ) -> Sequence[dict[str, Any]]:
-        """Return the found rows with all fields."""
-        if not (found and self._feed.conditions):
+    async def _with_all_fields(self, found: Sequence[dict[str, Any]]) -> Sequence[dict[str, Any]]:
+        if not (found and self._conditions):
             return found
         ids = [row["_id"] for row in found]
-        rows = {row["_id"]: row for row in await self._find(ids, fields)}
+        rows = {row["_id"]: row for row in await self._find(ids, self._kind.fields)}
         return [rows[one] for one in ids]
 
     async def _find(
         self, ids: Sequence[UUID | int], fields: Sequence[str]
     ) -> Sequence[dict[str, Any]]:
-        own = {"_id": {"$in": ids}, "account_id": self._feed.account_id}
-        matching = {"$and": [own, *self._feed.conditions]}
-        return await self._snapshot.find(self._feed.collection, matching, list(fields))
+        own = {"_id": {"$in": ids}, "account_id": self._account_id}
+        matching = {"$and": [own, *self._conditions]}
+        return await self._snapshot.find(self._kind.collection, matching, list(fields))
 
 
 def _check(start: Bookmark, end: Bookmark) -> None:

@@ -7,13 +7,12 @@ Guarantee: the cost of a page does not depend on the account's size. An index or
 page examines at most MAX_EXAMINED of them.
 """
 
-from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any, Final, NamedTuple
-from uuid import UUID
+from typing import Any, Final
 
 from tracker.feeds.filter import Conditions
-from tracker.feeds.page import Position
+from tracker.feeds.kind import FeedKind, ScanRange
+from tracker.feeds.page import FeedPage, Position
 from tracker.stores.mongodb.reads import MongoReads
 
 MAX_EXAMINED: Final = 50_000
@@ -26,105 +25,80 @@ _FIRST_EXAMINED_PER_ROW: Final = 20
 first rows pass."""
 
 
-class ScanRange(NamedTuple):
-    """The part of a collection to read.
+class TimeOrder:
+    """The pages of a feed within a range."""
 
-    The index answers the `indexed` conditions. Each row is examined for the `other` ones.
-    `lowest_id` is below all ids.
-    """
+    def __init__(self, reader: MongoReads, kind: FeedKind[Any], scan: ScanRange) -> None:
+        self._reader = reader
+        self._kind = kind
+        self._scan = scan
 
-    index_name: str
-    indexed: Conditions
-    other: Conditions
-    lowest_id: UUID | int
+    async def page(
+        self, after: Position | None, size: int, max_examined: int
+    ) -> FeedPage[dict[str, Any]]:
+        """Return the next `size` rows after a position, or the newest."""
+        indexed = self._scan.indexed
+        if after is not None:
+            newer = {"at": after.at, "_id": {"$gte": after.id}}
+            indexed = [*indexed, {"at": {"$lte": after.at}, "$nor": [newer]}]
+        rows, end = await self._newest_examined(indexed, size, max_examined)
+        if len(rows) > size:
+            last = rows[size - 1]
+            return FeedPage(rows[:size], Position(last["at"], last["_id"]), None, None)
+        following = None if end is None else Position(end, self._scan.lowest_id)
+        return FeedPage(rows, following, None, end)
 
+    async def _newest_examined(
+        self, indexed: Conditions, size: int, max_examined: int
+    ) -> tuple[list[dict[str, Any]], datetime | None]:
+        """Return the newest rows, and the time at which the search was cut off, if it was.
 
-class FeedDocuments(NamedTuple):
-    """Where the documents of a feed are read: reader, collection and fields."""
+        If the first rows fill the page, no more are examined.
+        """
+        if not self._scan.other:
+            return await self._newest(indexed, size), None
+        for limit in sorted({min(_FIRST_EXAMINED_PER_ROW * size, max_examined), max_examined}):
+            end = await self._end(indexed, limit)
+            since = [] if end is None else [{"at": {"$gte": end}}]
+            rows = await self._newest([*indexed, *since], size)
+            if len(rows) > size or end is None:
+                break
+        return rows, end
 
-    reader: MongoReads
-    collection: str
-    fields: Sequence[str]
+    async def _end(self, indexed: Conditions, max_examined: int) -> datetime | None:
+        """Return the time of the last row to examine; None if there are fewer.
 
-    async def find(self, matching: Mapping[str, Any], **options: Any) -> list[dict[str, Any]]:
-        return await self.reader.find(self.collection, matching, list(self.fields), **options)
+        The page examines all rows of that millisecond.
+        """
+        last = await self._reader.find_one(
+            self._kind.collection,
+            {"$and": indexed},
+            {"_id": 0, "at": 1},
+            sort={"at": -1},
+            hint=self._scan.index_name,
+            skip=max_examined - 1,
+        )
+        return None if last is None else last["at"]
 
+    async def _newest(self, indexed: Conditions, size: int) -> list[dict[str, Any]]:
+        """Return the newest rows, sorted: one more than `size`, or all if there are fewer.
 
-class TimePage(NamedTuple):
-    """The rows of a page, the start of the next, and the end of an unfinished search."""
+        The index may not order rows of one millisecond. If a page ends within it, a second query
+        sorts them.
+        """
+        rows = await self._first("at", indexed, size)
+        if len(rows) > size and rows[size]["at"] == rows[size - 1]["at"]:
+            tied = rows[size]["at"]
+            rows = [row for row in rows if row["at"] > tied]
+            rows += await self._first("_id", [*indexed, {"at": tied}], size)
+        return sorted(rows, key=lambda row: (row["at"], row["_id"]), reverse=True)
 
-    rows: list[dict[str, Any]]
-    next: Position | None
-    searched_to: datetime | None
-
-
-async def page_by_time(
-    documents: FeedDocuments,
-    scan: ScanRange,
-    after: Position | None,
-    size: int,
-    max_examined: int,
-) -> TimePage:
-    """Return the next `size` rows after a position, or the newest."""
-    if after is not None:
-        newer = {"at": after.at, "_id": {"$gte": after.id}}
-        scan = scan._replace(indexed=[*scan.indexed, {"at": {"$lte": after.at}, "$nor": [newer]}])
-    rows, end = await _newest_examined(documents, scan, size, max_examined)
-    if len(rows) > size:
-        last = rows[size - 1]
-        return TimePage(rows[:size], Position(last["at"], last["_id"]), None)
-    following = None if end is None else Position(end, scan.lowest_id)
-    return TimePage(rows, following, end)
-
-
-async def _newest_examined(
-    documents: FeedDocuments, scan: ScanRange, size: int, max_examined: int
-) -> tuple[list[dict[str, Any]], datetime | None]:
-    """Return the newest rows, and the time at which the search was cut off, if it was.
-
-    If the first rows fill the page, no more are examined.
-    """
-    if not scan.other:
-        return await _newest(documents, scan, size), None
-    for limit in sorted({min(_FIRST_EXAMINED_PER_ROW * size, max_examined), max_examined}):
-        end = await _end(documents, scan, limit)
-        indexed = [*scan.indexed, *([{"at": {"$gte": end}}] if end is not None else [])]
-        rows = await _newest(documents, scan._replace(indexed=indexed), size)
-        if len(rows) > size or end is None:
-            break
-    return rows, end
-
-
-async def _end(documents: FeedDocuments, scan: ScanRange, max_examined: int) -> datetime | None:
-    """Return the time of the last row to examine; None if there are fewer.
-
-    The page examines all rows of that millisecond.
-    """
-    last = await documents.reader.find_one(
-        documents.collection,
-        {"$and": scan.indexed},
-        {"_id": 0, "at": 1},
-        sort={"at": -1},
-        hint=scan.index_name,
-        skip=max_examined - 1,
-    )
-    return None if last is None else last["at"]
-
-
-async def _newest(documents: FeedDocuments, scan: ScanRange, size: int) -> list[dict[str, Any]]:
-    """Return the newest rows, sorted: one more than `size`, or all if there are fewer.
-
-    The index may not order rows of one millisecond. If a page ends within it, a second query sorts
-    them.
-    """
-
-    async def first(order: str, conditions: Conditions) -> list[dict[str, Any]]:
-        matching = {"$and": [*scan.indexed, *scan.other, *conditions]}
-        chosen = {"sort": {order: -1}, "limit": size + 1, "hint": scan.index_name}
-        return await documents.find(matching, **chosen)
-
-    rows = await first("at", [])
-    if len(rows) > size and rows[size]["at"] == rows[size - 1]["at"]:
-        tied = rows[size]["at"]
-        rows = [row for row in rows if row["at"] > tied] + await first("_id", [{"at": tied}])
-    return sorted(rows, key=lambda row: (row["at"], row["_id"]), reverse=True)
+    async def _first(self, order: str, indexed: Conditions, size: int) -> list[dict[str, Any]]:
+        return await self._reader.find(
+            self._kind.collection,
+            {"$and": [*indexed, *self._scan.other]},
+            list(self._kind.fields),
+            sort={order: -1},
+            limit=size + 1,
+            hint=self._scan.index_name,
+        )

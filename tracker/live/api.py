@@ -2,15 +2,12 @@
 
 from typing import Final
 
-import msgspec
-from msgspec import field
-
 from tracker.live.services import LiveCall
 from tracker.web.call import Nothing
 from tracker.web.endpoint import Endpoints, MediaType
 from tracker.web.event_stream import EventStream
 from tracker.web.openapi_parts import TEXT, OpenApiPart
-from tracker.web.schema import AccountId
+from tracker.web.schema import AccountQuery
 
 endpoint = Endpoints("live")
 
@@ -24,12 +21,6 @@ EVENT: Final[OpenApiPart] = {
 }
 
 
-class WatchAccount(msgspec.Struct, kw_only=True):
-    """The account to watch."""
-
-    account_id: AccountId = field(name="accountId")
-
-
 @endpoint(
     "GET",
     "/api/live",
@@ -37,6 +28,6 @@ class WatchAccount(msgspec.Struct, kw_only=True):
     "conversions:read",
     answer=MediaType("text/event-stream", EVENT),
 )
-async def watch(call: LiveCall[WatchAccount, Nothing]) -> EventStream:
+async def watch(call: LiveCall[AccountQuery, Nothing]) -> EventStream:
     """Watch clicks and conversions as soon as they are stored, as Server-Sent Events."""
     return EventStream(call.services.live.open(call.account_id))

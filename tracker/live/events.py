@@ -9,28 +9,14 @@ import msgspec
 
 from tracker.clicks.document import VisitorValues
 from tracker.clock import iso
+from tracker.feeds.api.click_records import ClickLink
+from tracker.feeds.api.conversion_schema import ConversionEventConfig
 from tracker.feeds.clicks import StoredClick
 from tracker.feeds.conversions import StoredConversion
 from tracker.live.new_rows import NewRows
-from tracker.live.recent import MINUTES, RecentCounts
 from tracker.live.stream import LiveEvent
 from tracker.stores.mongodb.documents import as_struct
 from tracker.stores.mongodb.reads import MongoReads
-
-
-class LiveLink(msgspec.Struct, frozen=True, kw_only=True):
-    """The link of a click or a conversion."""
-
-    id: UUID
-    internal_name: str
-    slug: str
-
-
-class LiveEventConfig(msgspec.Struct, frozen=True, kw_only=True):
-    """The event configuration of a conversion."""
-
-    id: UUID
-    name: str
 
 
 class LiveClick(VisitorValues[str], frozen=True, kw_only=True):
@@ -39,7 +25,7 @@ class LiveClick(VisitorValues[str], frozen=True, kw_only=True):
     domain: str
     referrer: str | None
     test: bool
-    link: LiveLink | None
+    link: ClickLink | None
 
 
 class LiveConversion(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,8 +39,8 @@ class LiveConversion(msgspec.Struct, frozen=True, kw_only=True):
     device: str | None
     event_id: int
     at: str
-    link: LiveLink | None
-    event_config: LiveEventConfig | None
+    link: ClickLink | None
+    event_config: ConversionEventConfig | None
 
 
 class LiveClicks(msgspec.Struct, frozen=True, kw_only=True):
@@ -72,35 +58,11 @@ class LiveConversions(msgspec.Struct, frozen=True, kw_only=True):
     rows: Sequence[LiveConversion]
 
 
-class LiveState(msgspec.Struct, frozen=True, kw_only=True):
-    """The clicks of people and of bots, and the conversions, of the last minutes.
-
-    `behind_seconds` is the age of the oldest unstored click or conversion; 0 if none is late.
-    """
-
-    clicks: int
-    bots: int
-    conversions: int
-    minutes: int
-    behind_seconds: int = msgspec.field(name="behindSeconds")
-
-
-def state_event(counts: RecentCounts, behind_seconds: int) -> LiveEvent:
-    state = LiveState(
-        clicks=counts.clicks,
-        bots=counts.bots,
-        conversions=counts.conversions,
-        minutes=MINUTES,
-        behind_seconds=behind_seconds,
-    )
-    return LiveEvent("state", state)
-
-
 class RowNames(NamedTuple):
     """The links and event configurations of rows, by id."""
 
-    links: Mapping[UUID, LiveLink]
-    event_configs: Mapping[UUID, LiveEventConfig]
+    links: Mapping[UUID, ClickLink]
+    event_configs: Mapping[UUID, ConversionEventConfig]
 
 
 async def names_of(reader: MongoReads, new: Collection[NewRows]) -> RowNames:
@@ -112,8 +74,8 @@ async def names_of(reader: MongoReads, new: Collection[NewRows]) -> RowNames:
     found = await _find(reader, "links", links, ["internal_name", "slug"])
     configs_found = await _find(reader, "event_configs", configs, ["name"])
     return RowNames(
-        {one["_id"]: as_struct(LiveLink, one) for one in found},
-        {one["_id"]: as_struct(LiveEventConfig, one) for one in configs_found},
+        {one["_id"]: as_struct(ClickLink, one) for one in found},
+        {one["_id"]: as_struct(ConversionEventConfig, one) for one in configs_found},
     )
 
 

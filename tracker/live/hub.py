@@ -21,10 +21,10 @@ from tracker.errors import Unavailable
 from tracker.feeds.page import Bookmark
 from tracker.journal.backlog import Backlog
 from tracker.limits.account_limiter import AccountLimiter
-from tracker.live.events import events_of, names_of, state_event
+from tracker.live.events import events_of, names_of
 from tracker.live.new_rows import read_new
-from tracker.live.recent import behind_seconds, count_recent
-from tracker.live.stream import AccountStreams, LiveStream
+from tracker.live.recent import behind_seconds, live_state
+from tracker.live.stream import AccountStreams, LiveEvent, LiveStream
 from tracker.loops import sleep_in_step
 from tracker.stores.mongodb.reads import MongoReads
 
@@ -58,14 +58,14 @@ class LiveHub:
         backlog: Backlog,
         open_answers: OpenAnswers,
         base_host: str,
-        per_account: int = MAX_OF_ACCOUNT,
-        total: int = MAX_STREAMS,
     ) -> None:
         self._reader = reader
         self._backlog = backlog
         self._base_host = base_host
         self._open_answers = open_answers
-        self._limiter = AccountLimiter("live", "streams", per_account, total, RETRY_SECONDS)
+        self._limiter = AccountLimiter(
+            "live", "streams", MAX_OF_ACCOUNT, MAX_STREAMS, RETRY_SECONDS
+        )
         self._accounts: dict[UUID, AccountStreams] = {}
         self._stopping = False
         self._opened = asyncio.Event()
@@ -161,7 +161,7 @@ class LiveHub:
             async with self._count_permits:
                 at = time.monotonic()
                 account.state_sent_at, account.count_at = at, at + _COUNT_AGAIN_SECONDS
-                counts = await count_recent(self._reader, account.id)
+                state = await live_state(self._reader, account.id, self._behind)
                 took = time.monotonic() - at
                 await self._open_answers.wait_until_checked()
         except _UNREACHABLE as error:
@@ -169,7 +169,7 @@ class LiveHub:
             account.request_state()
         else:
             account.count_at = at + max(_READ_SECONDS, took / _COUNT_SHARE)
-            account.state = state_event(counts, self._behind)
+            account.state = LiveEvent("state", state)
             account.send(account.state)
         finally:
             account.is_counting = False

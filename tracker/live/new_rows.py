@@ -22,7 +22,7 @@ from tracker.feeds.arrivals import (
 )
 from tracker.feeds.clicks import CLICKS, StoredClick
 from tracker.feeds.conversions import CONVERSIONS, SHOWN, StoredConversion
-from tracker.feeds.feed import FeedKind, Row
+from tracker.feeds.kind import FeedKind, Row
 from tracker.feeds.page import Bookmark
 from tracker.feeds.storing_order import bookmark_of_now
 from tracker.reports.rollups.layout import DRAIN_NUMBER

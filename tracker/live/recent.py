@@ -21,22 +21,30 @@ _IN_TIME_SECONDS: Final = 3
 """An entry of the journal is late beyond this age."""
 
 
-class RecentCounts(msgspec.Struct, frozen=True, kw_only=True):
-    """The clicks of people and of bots, and the conversions, of the last minutes."""
+class LiveState(msgspec.Struct, frozen=True, kw_only=True):
+    """The clicks of people and of bots, and the conversions, of the last minutes.
+
+    `behind_seconds` is the age of the oldest unstored click or conversion; 0 if none is late.
+    """
 
     clicks: int
     bots: int
     conversions: int
+    minutes: int = MINUTES
+    behind_seconds: int = msgspec.field(name="behindSeconds")
 
 
-async def count_recent(reader: MongoReads, account_id: UUID) -> RecentCounts:
+async def live_state(reader: MongoReads, account_id: UUID, behind_seconds: int) -> LiveState:
     since = now() - timedelta(minutes=MINUTES)
     with pymongo.timeout(COUNT_SECONDS):
         rows = await reader.aggregate("clicks", clicks_pipeline(account_id, since))
         conversions = await reader.count("events", conversions_filter(account_id, since))
     counts = {row["_id"]: row["count"] for row in rows}
-    return RecentCounts(
-        clicks=counts.get(False, 0), bots=counts.get(True, 0), conversions=conversions
+    return LiveState(
+        clicks=counts.get(False, 0),
+        bots=counts.get(True, 0),
+        conversions=conversions,
+        behind_seconds=behind_seconds,
     )
 
 

@@ -22,7 +22,7 @@ from tracker.clock import day_of, now
 from tracker.conversions.event_config import EventConfig, PayoutType
 from tracker.ids import new_id
 from tracker.links.link import Link
-from tracker.live.recent import count_recent
+from tracker.live.recent import live_state
 from tracker.reports.repair.day_count import DayCounts
 from tracker.reports.repair.joint_check import JointCheck
 from tracker.service.services import Services
@@ -210,7 +210,7 @@ async def test_nothing_else_counts_them(
 ) -> None:
     await both(world.services, world.client, world.api, world.secret, link, config)
     assert await world.services.stores.mongodb["rollups"].count_documents({}) == 0
-    counts = await count_recent(world.services.stores.mongodb.reads, world.account.id)
+    counts = await live_state(world.services.stores.mongodb.reads, world.account.id, 0)
     assert (counts.clicks, counts.bots, counts.conversions) == (0, 0, 0)
     delays = await world.api.get(f"/api/conversions/delays?accountId={world.account.id}")
     assert delays.json()["conversions"] == 0

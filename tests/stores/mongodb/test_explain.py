@@ -40,7 +40,7 @@ from tracker.links.link import Link
 from tracker.links.lists.filter import LinkFilter, LinkOrder
 from tracker.links.tags import Tag
 from tracker.live.new_rows import counts_pipeline, read_new
-from tracker.live.recent import count_recent
+from tracker.live.recent import live_state
 from tracker.reports.repair.recount import Recount
 from tracker.service.services import Services
 from tracker.stores.mongodb.transaction import MongoSession
@@ -366,7 +366,7 @@ OTHERS: dict[str, Query] = {
     "how deliveries went": lambda scene: statistics(
         scene.services.stores.mongodb.reads, scene.webhook_ids[0], calendar_of("UTC")
     ),
-    "the last minutes": lambda scene: count_recent(scene.services.stores.mongodb.reads, ACCOUNT),
+    "the last minutes": lambda scene: live_state(scene.services.stores.mongodb.reads, ACCOUNT, 0),
     "new rows": lambda scene: new_rows(scene.services),
     "a share by its token": lambda scene: share_of(scene.services),
     "whether keys are valid": lambda scene: scene.services.access.api_keys.principals_of(

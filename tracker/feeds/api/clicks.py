@@ -99,10 +99,7 @@ async def all_clicks(
     ),
 )
 async def list_clicks(call: FeedCall[ListClicks, Nothing]) -> FeedAnswer[ClickRecord]:
-    """List clicks, newest first, or everything that was stored after a cursor.
-
-    Raises BadRequest if a filter breaks a rule or a cursor cannot be used.
-    """
+    """List clicks, newest first, or everything that was stored after a cursor."""
     query, services = call.query, call.services
     wanted = await feed_filter(call)
     page = await services.click_feed.page(call.account_id, wanted, query.start(), query.page_size)

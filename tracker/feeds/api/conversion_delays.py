@@ -16,7 +16,7 @@ from tracker.feeds.services import FeedCall
 from tracker.stores.mongodb.reads import MongoReads
 from tracker.web.call import Nothing
 from tracker.web.endpoint import Endpoints
-from tracker.web.schema import AccountId
+from tracker.web.schema import AccountQuery
 
 endpoint = Endpoints("feeds")
 
@@ -27,12 +27,6 @@ MAX_CONVERSIONS: Final = 10_000
 """The last conversions to read. They take 20 ms."""
 
 DAYS: Final = 30
-
-
-class CountDelays(msgspec.Struct, kw_only=True):
-    """The account whose conversions to count."""
-
-    account_id: AccountId = field(name="accountId")
 
 
 class DelayGroup(msgspec.Struct, kw_only=True):
@@ -56,7 +50,7 @@ class Delays(msgspec.Struct, kw_only=True):
 
 
 @endpoint("GET", "/api/conversions/delays", "reports:read")
-async def count(call: FeedCall[CountDelays, Nothing]) -> Delays:
+async def count(call: FeedCall[AccountQuery, Nothing]) -> Delays:
     """Count the last conversions by the time since their click."""
     seconds = await conversion_delays(call.services.mongodb.reads, call.account_id)
     counts = Counter(bisect_left(_LONGEST_SECONDS, one) for one in seconds)

@@ -1,6 +1,5 @@
 """The requests and answers of `/api/conversions`."""
 
-from collections.abc import Sequence
 from decimal import Decimal
 from typing import Annotated, Literal
 from uuid import UUID
@@ -49,11 +48,12 @@ class ListConversions(FeedQuery, kw_only=True):
     ] = None
 
     def filter(self, calendar: Calendar, host: str) -> FeedFilter:
-        named = {"click_id": self.click_id, "transaction_id": self.transaction_id}
-        return structs.replace(super().filter(calendar, host), **named)
-
-    def statuses(self) -> Sequence[ConversionStatus]:
-        return [ConversionStatus(one) for one in dict.fromkeys(self.status)]
+        return structs.replace(
+            super().filter(calendar, host),
+            statuses=[ConversionStatus(one) for one in dict.fromkeys(self.status)],
+            click_id=self.click_id,
+            transaction_id=self.transaction_id,
+        )
 
 
 class ConversionEventConfig(msgspec.Struct, kw_only=True):

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Final, NamedTuple
 from uuid import UUID
 
 import msgspec
-from msgspec import Meta, field
+from msgspec import Meta
 
 from tracker.clock import now
 from tracker.conversions.aliases import is_alias_now
@@ -16,7 +16,7 @@ from tracker.stores.mongodb.reads import MongoReads
 from tracker.web.call import Nothing
 from tracker.web.endpoint import Endpoints
 from tracker.web.resource import record_of
-from tracker.web.schema import AccountId, Timestamp
+from tracker.web.schema import AccountQuery, Timestamp
 
 endpoint = Endpoints("feeds")
 
@@ -24,12 +24,6 @@ DAYS: Final = 7
 MAX_CONVERSIONS: Final = 10_000
 """The last conversions with warnings to read."""
 MAX_ROWS: Final = 20
-
-
-class CountWarnings(msgspec.Struct, kw_only=True):
-    """The account whose warnings to count."""
-
-    account_id: AccountId = field(name="accountId")
 
 
 class WarningRecord(msgspec.Struct, kw_only=True):
@@ -55,7 +49,7 @@ class Warnings(msgspec.Struct, kw_only=True):
 
 
 @endpoint("GET", "/api/conversions/warnings", "conversions:read")
-async def count(call: FeedCall[CountWarnings, Nothing]) -> Warnings:
+async def count(call: FeedCall[AccountQuery, Nothing]) -> Warnings:
     """Count the last conversions with each warning, by event configuration."""
     found = await conversion_warnings(call.services.mongodb.reads, call.account_id)
     configs = await call.services.event_configs.find_all(

@@ -115,10 +115,7 @@ async def all_conversions(
 async def list_conversions(
     call: FeedCall[ListConversions, Nothing],
 ) -> FeedAnswer[ListedConversion]:
-    """List conversions, newest first, or everything that was stored after a cursor.
-
-    Raises BadRequest if a filter breaks a rule or a cursor cannot be used.
-    """
+    """List conversions, newest first, or everything that was stored after a cursor."""
     query, services = call.query, call.services
     wanted = await feed_filter(call)
     page = await services.conversion_feed.page(

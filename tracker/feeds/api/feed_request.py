@@ -8,8 +8,9 @@ from msgspec import structs
 
 from tracker.calendar import DEFAULT_ZONE, calendar_of
 from tracker.feeds.api.schema import FeedQuery
-from tracker.feeds.feed import Feed, Row
+from tracker.feeds.feed import Feed
 from tracker.feeds.filter import FeedFilter
+from tracker.feeds.kind import Row
 from tracker.feeds.services import FeedCall
 from tracker.web.call import Nothing
 from tracker.web.export_stream import pieces

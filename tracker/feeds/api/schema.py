@@ -9,7 +9,6 @@ from msgspec import UNSET, Meta, field
 
 from tracker.calendar import Calendar
 from tracker.clock import iso
-from tracker.conversions.document import ConversionStatus
 from tracker.errors import BadRequest
 from tracker.feeds.api.cursors import FeedCursors
 from tracker.feeds.arrivals import FeedName
@@ -137,7 +136,6 @@ class FeedQuery(_Filters, kw_only=True):
             values=self.values(),
             all_tags=self.tag_operator == "AND",
             bots=self.bots,
-            statuses=self.statuses(),
         )
 
     def values(self) -> dict[str, Sequence[FilterValue]]:
@@ -145,9 +143,6 @@ class FeedQuery(_Filters, kw_only=True):
             name: getattr(self, name, ()) for name in FILTERS
         }
         return {name: list(dict.fromkeys(values)) for name, values in given.items() if values}
-
-    def statuses(self) -> Sequence[ConversionStatus]:
-        return ()
 
     def _days(self) -> tuple[date | None, date | None]:
         return (

@@ -62,8 +62,7 @@ class RecordedTestConversion(msgspec.Struct, kw_only=True):
 async def test_click(call: FeedCall[Nothing, Nothing]) -> RecordedTestClick:
     """Record a click as a test, which is shown and never counted.
 
-    Raises NotFound or Forbidden if the account has no such link, BadRequest if its visitors get
-    404. Raises Unavailable if the click cannot be made durable.
+    Raises BadRequest if visitors of the link get 404.
     """
     link = await find_own(call, call.services.links)
     client = call.client
@@ -85,9 +84,7 @@ async def test_click(call: FeedCall[Nothing, Nothing]) -> RecordedTestClick:
 async def test_conversion(call: FeedCall[Nothing, SendTestConversion]) -> RecordedTestConversion:
     """Record a conversion as a test, which is shown and never counted or delivered.
 
-    Raises NotFound or Forbidden if the account has no such configuration, NotFound if it has no
-    such click. Raises BadRequest if the configuration is paused or requires a value. Raises
-    Unavailable if the conversion cannot be made durable.
+    Raises NotFound if the account has no such click, BadRequest if the configuration is paused.
     """
     config, services = await CONFIGS.find(call), call.services
     if not config.active:
