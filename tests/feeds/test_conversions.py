@@ -13,7 +13,7 @@ from tracker.clock import moment
 from tracker.conversions.document import ConversionStatus
 from tracker.feeds.conversions import SHOWN, ConversionFeed, StoredConversion
 from tracker.feeds.filter import FeedFilter
-from tracker.feeds.page import FeedPage, Position
+from tracker.feeds.page import FeedPage, TimePosition
 from tracker.ids import new_id
 from tracker.service.services import Services
 
@@ -169,7 +169,9 @@ async def test_times_of_filters_are_included_to_the_millisecond(services: Servic
     assert await ids(services, FeedFilter(first=later)) == [9, 8, 7, 6]
 
 
-async def examined(services: Services, wanted: FeedFilter, after: Position | None = None) -> int:
+async def examined(
+    services: Services, wanted: FeedFilter, after: TimePosition | None = None
+) -> int:
     """Return the entries of indexes that a page of ten reads, if nothing is sorted in memory."""
     log = ConversionFeed(services.stores.mongodb.reads, "tracker.test", max_examined=50)
     async with profiled(services.stores.mongodb.database) as rows:
@@ -186,7 +188,7 @@ async def test_the_cost_of_a_page_does_not_grow_with_the_events_of_the_account(
     await store(services, range(1, 1001))
     await store(services, range(1001, 2001), status=ConversionStatus.ATTRIBUTED, link_id=LINK)
     await store(services, [2001, 2002], status=ConversionStatus.REFUSED)
-    middle = Position(moment(AT_MS + 250), 501)
+    middle = TimePosition(moment(AT_MS + 250), 501)
     of_a_query = 2 * len(SHOWN)
     page = 11 + of_a_query + 2 + of_a_query  # two of them share the millisecond at the end
     assert await examined(services, ALL) <= page

@@ -14,7 +14,7 @@ from tracker.clock import moment
 from tracker.feeds.clicks import CLICKS, MAX_MERGED_LINKS, StoredClick
 from tracker.feeds.feed import Feed
 from tracker.feeds.filter import FeedFilter
-from tracker.feeds.page import FeedPage, Position
+from tracker.feeds.page import FeedPage, TimePosition
 from tracker.ids import new_id
 from tracker.service.services import Services
 
@@ -140,7 +140,7 @@ async def test_the_clicks_of_few_links_are_merged_and_those_of_many_found_in_the
 
 
 async def examined(
-    services: Services, index: str, wanted: FeedFilter = ALL, after: Position | None = None
+    services: Services, index: str, wanted: FeedFilter = ALL, after: TimePosition | None = None
 ) -> int:
     """Return the entries of indexes that a page of ten reads, if nothing is sorted in memory."""
     async with profiled(services.stores.mongodb.database) as rows:
@@ -157,7 +157,7 @@ async def test_the_cost_of_a_page_does_not_grow_with_the_clicks_of_the_account(
 ) -> None:
     link, empty = [await create_link(services, ACCOUNT, slug) for slug in ("a", "b")]
     await store(services, range(1000), link_id=link.id)
-    middle = Position(moment(AT_MS + 500), UUID(int=2**128 - 1))
+    middle = TimePosition(moment(AT_MS + 500), UUID(int=2**128 - 1))
     by_account, by_link = "account_id: 1, at: 1", "link_id: 1, at: 1"
     assert await examined(services, by_account) <= 12
     assert await examined(services, by_account, after=middle) <= 12

@@ -19,8 +19,8 @@ from tracker.webhooks.queue import (
     FRESH,
     DeliveryQueue,
     DueWebhook,
-    SettledTurn,
-    Turn,
+    QueuedAccount,
+    SettledAccount,
 )
 from tracker.webhooks.queue_repair import AHEAD, QueueRepair
 
@@ -44,9 +44,9 @@ async def test_accounts_take_turns_and_the_one_served_longest_ago_is_next(
         await queue.add([due(account, hook, AT + number * SECOND)])
     at, order = AT + 10 * SECOND, list[UUID]()
     for _ in range(10):
-        [turn] = await queue.next(at, 1)
-        order.append(turn.account_id)
-        await queue.settle([SettledTurn(turn, {hook: AT})], at)
+        [found] = await queue.next(at, 1)
+        order.append(found.account_id)
+        await queue.settle([SettledAccount(found, {hook: AT})], at)
         at += SECOND
     assert order == (accounts * 3)[:10]
 
@@ -67,13 +67,13 @@ async def test_a_settled_account_waits_for_its_next_delivery_and_an_idle_one_for
 ) -> None:
     queue, account, one, other = services.webhooks.queue, new_id(), new_id(), new_id()
     await queue.add([due(account, one), due(account, other)])
-    [turn] = await queue.next(AT, 9)
+    [found] = await queue.next(AT, 9)
     later = AT + 60 * SECOND
-    await queue.settle([SettledTurn(turn, {one: later, other: None})], AT)
+    await queue.settle([SettledAccount(found, {one: later, other: None})], AT)
     assert await queue.next(later - SECOND, 9) == await queue.fresh(later - SECOND, 9) == []
-    [turn] = await queue.next(later, 9)
-    assert turn.webhooks == {one: later}
-    await queue.settle([SettledTurn(turn, {one: None})], later)
+    [found] = await queue.next(later, 9)
+    assert found.webhooks == {one: later}
+    await queue.settle([SettledAccount(found, {one: None})], later)
     [row] = await rows(services)
     assert row.keys() == {"_id", "token", "webhooks"}
     assert row["webhooks"] == {}
@@ -82,10 +82,10 @@ async def test_a_settled_account_waits_for_its_next_delivery_and_an_idle_one_for
 async def test_a_blocked_account_lets_others_pass_for_a_moment(services: Services) -> None:
     queue, account, hook = services.webhooks.queue, new_id(), new_id()
     await queue.add([due(account, hook)])
-    await queue.settle([SettledTurn(one, {}) for one in await queue.next(AT, 9)], AT)
+    await queue.settle([SettledAccount(one, {}) for one in await queue.next(AT, 9)], AT)
     assert await queue.next(AT, 9) == await queue.fresh(AT, 9) == []
-    [turn] = await queue.next(AT + BLOCKED, 9)
-    assert turn.webhooks == {hook: AT}
+    [found] = await queue.next(AT + BLOCKED, 9)
+    assert found.webhooks == {hook: AT}
 
 
 async def test_processes_that_add_an_account_at_once_both_add_it(services: Services) -> None:
@@ -94,8 +94,8 @@ async def test_processes_that_add_an_account_at_once_both_add_it(services: Servi
     await asyncio.gather(
         *(queue.add([due(account, hook)]) for queue, hook in zip(queues, hooks, strict=True))
     )
-    [turn] = await queues[0].next(AT, 9)
-    assert turn.webhooks.keys() == set(hooks)
+    [found] = await queues[0].next(AT, 9)
+    assert found.webhooks.keys() == set(hooks)
 
 
 class Model:
@@ -107,8 +107,8 @@ class Model:
         self.accounts = [new_id() for _ in range(2)]
         self.hooks = {one: [new_id() for _ in range(2)] for one in self.accounts}
         self.times: defaultdict[UUID, list[datetime]] = defaultdict(list)
-        self.read: list[tuple[Turn, datetime]] = []
-        self.looked: list[tuple[SettledTurn, datetime]] = []
+        self.read: list[tuple[QueuedAccount, datetime]] = []
+        self.looked: list[tuple[SettledAccount, datetime]] = []
         self.unadded: list[DueWebhook] = []
         self.at = AT
 
@@ -130,8 +130,8 @@ class Model:
         await self.queue.add(added)
 
     async def take(self) -> None:
-        turns = [*await self.queue.fresh(self.at, 1), *await self.queue.next(self.at, 2)]
-        self.read += [(turn, self.at) for turn in turns]
+        accounts = [*await self.queue.fresh(self.at, 1), *await self.queue.next(self.at, 2)]
+        self.read += [(found, self.at) for found in accounts]
 
     async def send(self) -> None:
         """Claim, finish or retry a delivery that is due."""
@@ -151,10 +151,10 @@ class Model:
     async def look(self) -> None:
         """Look for what is left of some webhooks of a turn."""
         if self.read:
-            turn, at = self.read.pop(self.random.randrange(len(self.read)))
-            hooks = [one for one in turn.webhooks if self.random.random() < 0.7]
+            found, at = self.read.pop(self.random.randrange(len(self.read)))
+            hooks = [one for one in found.webhooks if self.random.random() < 0.7]
             next_due = {hook: min(self.times[hook], default=None) for hook in hooks}
-            self.looked.append((SettledTurn(turn, next_due), at))
+            self.looked.append((SettledAccount(found, next_due), at))
 
     async def settle(self) -> None:
         if self.looked:
@@ -193,12 +193,12 @@ async def test_deliveries_of_an_earlier_release_are_found_after_a_repair(
     repair = QueueRepair(services.stores.mongodb, services.webhooks.queue)
     assert await services.webhooks.queue.next(later, 9) == []
     assert await repair.repair(now()) == 1
-    [turn] = await services.webhooks.queue.next(later, 9)
-    assert turn.webhooks == {hooks[0]: documents[0]["due_at"]}
+    [found] = await services.webhooks.queue.next(later, 9)
+    assert found.webhooks == {hooks[0]: documents[0]["due_at"]}
     assert await repair.repair(now()) == 0
     assert await repair.repair(later - AHEAD) == 1
-    [turn] = await services.webhooks.queue.next(later, 9)
-    assert turn.webhooks == {hooks[0]: documents[0]["due_at"], hooks[1]: later}
+    [found] = await services.webhooks.queue.next(later, 9)
+    assert found.webhooks == {hooks[0]: documents[0]["due_at"], hooks[1]: later}
     assert await repair.repair(later - AHEAD) == 0
 
 
@@ -220,5 +220,5 @@ async def test_a_repair_adds_what_is_looked_at_too_late_and_nothing_else(
         ]
     )
     assert await QueueRepair(services.stores.mongodb, queue).repair(at) == 1
-    [turn] = await queue.next(at, 9)
-    assert turn.webhooks[late] == at
+    [found] = await queue.next(at, 9)
+    assert found.webhooks[late] == at

@@ -7,7 +7,7 @@ from uuid import UUID
 from tracker.feeds import storing_order, time_order
 from tracker.feeds.filter import FeedFilter
 from tracker.feeds.kind import FeedKind, LinkIds, Row, link_conditions
-from tracker.feeds.page import Bookmark, FeedPage, PageStart, Position
+from tracker.feeds.page import Bookmark, FeedPage, PageStart, TimePosition
 from tracker.feeds.storing_order import StoringOrder, bookmark_of_now
 from tracker.feeds.time_order import TimeOrder
 from tracker.stores.mongodb.reads import MongoReads
@@ -47,7 +47,7 @@ class Feed(Generic[Row]):
         oldest first. Without a start they are the newest. Raises BadRequest if the bookmark cannot
         be used.
         """
-        if isinstance(start, Position):
+        if isinstance(start, TimePosition):
             return await self._older(account_id, wanted, start, size, self._reader)
         async with self._reader.at_one_snapshot() as snapshot:
             if isinstance(start, Bookmark):
@@ -83,7 +83,7 @@ class Feed(Generic[Row]):
         self,
         account_id: UUID,
         wanted: FeedFilter,
-        after: Position | None,
+        after: TimePosition | None,
         size: int,
         reader: MongoReads,
     ) -> FeedPage[Row]:

@@ -1,7 +1,4 @@
-"""Pages of feeds, and where they start: at a position in time, or at a bookmark.
-
-Cursors depend on the names of both classes (`feeds/api/cursors`).
-"""
+"""Pages of feeds, and where they start: at a position in time, or at a bookmark."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -11,7 +8,7 @@ from uuid import UUID
 Row = TypeVar("Row")
 
 
-class Position(NamedTuple):
+class TimePosition(NamedTuple):
     """A start in the order of time: after the row with this time and id.
 
     The lowest id skips the rest of the millisecond.
@@ -31,7 +28,7 @@ class Bookmark(NamedTuple):
     positions: Mapping[int, int]
 
 
-PageStart = Position | Bookmark
+PageStart = TimePosition | Bookmark
 
 
 class FeedPage(NamedTuple, Generic[Row]):

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from tracker.feeds.filter import Conditions
 from tracker.feeds.kind import FeedKind, ScanRange
-from tracker.feeds.page import FeedPage, Position
+from tracker.feeds.page import FeedPage, TimePosition
 from tracker.stores.mongodb.reads import MongoReads
 
 MAX_EXAMINED: Final = 50_000
@@ -34,7 +34,7 @@ class TimeOrder:
         self._scan = scan
 
     async def page(
-        self, after: Position | None, size: int, max_examined: int
+        self, after: TimePosition | None, size: int, max_examined: int
     ) -> FeedPage[dict[str, Any]]:
         """Return the next `size` rows after a position, or the newest."""
         indexed = self._scan.indexed
@@ -44,8 +44,8 @@ class TimeOrder:
         rows, end = await self._newest_examined(indexed, size, max_examined)
         if len(rows) > size:
             last = rows[size - 1]
-            return FeedPage(rows[:size], Position(last["at"], last["_id"]), None, None)
-        following = None if end is None else Position(end, self._scan.lowest_id)
+            return FeedPage(rows[:size], TimePosition(last["at"], last["_id"]), None, None)
+        following = None if end is None else TimePosition(end, self._scan.lowest_id)
         return FeedPage(rows, following, None, end)
 
     async def _newest_examined(

@@ -9,7 +9,7 @@ a delivery due adds its webhook afterwards. Senders take accounts in turn, and s
 
 Guarantee: a time may be too early, so that a sender looks in vain. None is too late, but for the
 pause of an account that is blocked. Only `settle` makes times later than now, and only if nothing
-was added since the turn was read. A process that dies before it adds leaves that to `queue_repair`.
+was added since the account was read. `queue_repair` adds what a process that died did not add.
 """
 
 import asyncio
@@ -58,8 +58,8 @@ def due_webhook(delivery: Mapping[str, Any]) -> DueWebhook:
     return DueWebhook(delivery["account_id"], delivery["webhook_id"], delivery["due_at"])
 
 
-class Turn(NamedTuple):
-    """The turn of an account, as it was read. `webhooks` have times, some of them in the future."""
+class QueuedAccount(NamedTuple):
+    """An account as it was read from the queue. `webhooks` have times, also in the future."""
 
     account_id: UUID
     token: UUID
@@ -69,14 +69,14 @@ class Turn(NamedTuple):
         return any(due_at <= at for due_at in self.webhooks.values())
 
 
-class SettledTurn(NamedTuple):
-    """What is left of a turn.
+class SettledAccount(NamedTuple):
+    """An account after its turn: what is left to send.
 
     `next_due` has the webhooks that were claimed from, None for one without a delivery. If it is
     empty, the account was blocked.
     """
 
-    turn: Turn
+    account: QueuedAccount
     next_due: Mapping[UUID, datetime | None]
 
 
@@ -106,18 +106,18 @@ class DeliveryQueue:
         if any(at <= now() for one in times.values() for at in one.values()):
             self.made_due.set()
 
-    async def fresh(self, at: datetime, limit: int) -> list[Turn]:
-        """Return the turns of accounts that are hardly late, the least late first."""
+    async def fresh(self, at: datetime, limit: int) -> list[QueuedAccount]:
+        """Return the accounts that are hardly late, the least late first."""
         hardly_late = {"due_at": {"$gt": at - FRESH, "$lte": at}}
-        return await self._turns(hardly_late, ("due_at", DESCENDING), limit)
+        return await self._find(hardly_late, ("due_at", DESCENDING), limit)
 
-    async def next(self, at: datetime, limit: int) -> list[Turn]:
-        """Return the turns that are due, in the order of the queue."""
-        return await self._turns({"turn_at": {"$lte": at}}, ("turn_at", ASCENDING), limit)
+    async def next(self, at: datetime, limit: int) -> list[QueuedAccount]:
+        """Return the accounts whose turn it is, in the order of the queue."""
+        return await self._find({"turn_at": {"$lte": at}}, ("turn_at", ASCENDING), limit)
 
-    async def move_back(self, turns: Sequence[Turn], at: datetime) -> None:
-        """Move turns to the back, so that other senders take others until these are settled."""
-        taken = {"_id": {"$in": [one.account_id for one in turns]}, "turn_at": {"$lte": at}}
+    async def move_back(self, accounts: Sequence[QueuedAccount], at: datetime) -> None:
+        """Move accounts to the back, so that other senders take others until these are settled."""
+        taken = {"_id": {"$in": [one.account_id for one in accounts]}, "turn_at": {"$lte": at}}
         statement = {"q": taken, "u": {"$set": {"turn_at": at}}, "multi": True}
         await self._update([statement])
 
@@ -130,15 +130,15 @@ class DeliveryQueue:
             times.update((key, max(at, turn_at)) for key, at in row["webhooks"].items())
         return times
 
-    async def settle(self, turns: Sequence[SettledTurn], at: datetime) -> None:
+    async def settle(self, accounts: Sequence[SettledAccount], at: datetime) -> None:
         """Set when the accounts have their next turns. `at` is the time of the present one."""
-        await self._update([_settlement(one, at) for one in turns])
+        await self._update([_settlement(one, at) for one in accounts])
 
-    async def _turns(
+    async def _find(
         self, matching: Mapping[str, Any], order: tuple[str, int], limit: int
-    ) -> list[Turn]:
+    ) -> list[QueuedAccount]:
         rows = await self._reads.find(COLLECTION, matching, sort=[order], limit=limit)
-        return list(map(_turn, rows))
+        return list(map(_queued_account, rows))
 
     async def _update(self, statements: Sequence[Mapping[str, Any]]) -> None:
         """Run the statements, which may be repeated."""
@@ -165,27 +165,27 @@ def _addition(account_id: UUID, times: Mapping[UUID, datetime]) -> dict[str, Any
     }
 
 
-def _settlement(settled: SettledTurn, at: datetime) -> dict[str, Any]:
+def _settlement(settled: SettledAccount, at: datetime) -> dict[str, Any]:
     """Return the update. If something was added meanwhile, no time is later than `at`."""
-    turn, next_due = settled
-    left = [one for one in {**turn.webhooks, **next_due}.values() if one is not None]
+    account, next_due = settled
+    left = [one for one in {**account.webhooks, **next_due}.values() if one is not None]
     first = min(left, default=None)
     times = {"due_at": first, "turn_at": first and max(at, first)}
-    if turn.is_due(at) and not next_due:
+    if account.is_due(at) and not next_due:
         times = dict.fromkeys(times, at + BLOCKED)
     times |= {_path(webhook_id): due_at for webhook_id, due_at in next_due.items()}
-    unchanged = {"$eq": ["$token", turn.token]}
+    unchanged = {"$eq": ["$token", account.token]}
     fields = {
         path: {"$cond": [unchanged, time or "$$REMOVE", min(time or at, at)]}
         for path, time in times.items()
     }
-    return {"q": {"_id": turn.account_id}, "u": [{"$set": fields}]}
+    return {"q": {"_id": account.account_id}, "u": [{"$set": fields}]}
 
 
 def _path(webhook_id: UUID) -> str:
     return f"webhooks.{webhook_id.hex}"
 
 
-def _turn(row: Mapping[str, Any]) -> Turn:
+def _queued_account(row: Mapping[str, Any]) -> QueuedAccount:
     webhooks = {UUID(hex=key): at for key, at in row["webhooks"].items()}
-    return Turn(row["_id"], row["token"], webhooks)
+    return QueuedAccount(row["_id"], row["token"], webhooks)

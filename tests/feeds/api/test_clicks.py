@@ -22,7 +22,7 @@ from tracker.clicks.enrich import Enrichment
 from tracker.clock import iso, moment
 from tracker.feeds.api.cursors import FeedCursors
 from tracker.feeds.arrivals import FeedName
-from tracker.feeds.page import Bookmark, Position
+from tracker.feeds.page import Bookmark, TimePosition
 from tracker.ids import new_id
 from tracker.visitor_dimensions import NAMES, UNKNOWN
 
@@ -244,10 +244,12 @@ async def test_cursors_that_no_page_of_the_feed_has_are_400(
     conversions = (await world.api.get(f"/api/conversions?accountId={world.account.id}")).json()
     _, secret = await world.services.access.api_keys.create(world.other_account.id, "theirs")
     theirs = await page(KeyedClient(world.client, secret), world.other_account)
-    position, bookmark = Position(moment(AT_MS), new_id()), Bookmark(moment(AT_MS), {0: 1})
+    position, bookmark = TimePosition(moment(AT_MS), new_id()), Bookmark(moment(AT_MS), {0: 1})
     others = [
         FeedCursors(FeedName.CLICKS, world.other_account.id).cursor_of(position),
-        FeedCursors(FeedName.CONVERSIONS, world.account.id).cursor_of(Position(moment(AT_MS), 1)),
+        FeedCursors(FeedName.CONVERSIONS, world.account.id).cursor_of(
+            TimePosition(moment(AT_MS), 1)
+        ),
         FeedCursors(FeedName.CONVERSIONS, world.account.id).cursor_of(bookmark),
         theirs["since_cursor"],
         conversions["since_cursor"],
@@ -266,7 +268,7 @@ async def test_cursors_that_no_page_of_the_feed_has_are_400(
 
 async def test_cursors_of_any_place_are_read_as_they_were_written() -> None:
     feed = FeedCursors(FeedName.CLICKS, new_id())
-    position = Position(moment(AT_MS), new_id())
+    position = TimePosition(moment(AT_MS), new_id())
     assert feed.position_of(feed.cursor_of(position)) == position
     for drains in (0, 1, 64):
         bookmark = Bookmark(moment(AT_MS), {one: 2**63 - 1 - one for one in range(drains)})

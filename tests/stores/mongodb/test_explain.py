@@ -32,7 +32,7 @@ from tracker.feeds.clicks import CLICKS
 from tracker.feeds.conversions import ConversionFeed
 from tracker.feeds.feed import Feed
 from tracker.feeds.filter import FeedFilter
-from tracker.feeds.page import Bookmark, PageStart, Position
+from tracker.feeds.page import Bookmark, PageStart, TimePosition
 from tracker.ids import new_id
 from tracker.ingest.calendars import AccountCalendars
 from tracker.links.domain import DnsCheck, Domain
@@ -263,16 +263,16 @@ SORTED = ("links of a slug", "links that are found by text", "links filtered by 
 FEEDS: dict[str, dict[str, Query]] = {
     "log": {
         "conversions": conversions(),
-        "conversions after a position": conversions(Position(now(), 500)),
+        "conversions after a position": conversions(TimePosition(now(), 500)),
         "conversions of a state": conversions(statuses=[ConversionStatus.REFUSED]),
         "conversions of a time": conversions(first=moment(AT_MS), last=now()),
         "conversions of an event configuration": conversions(
-            Position(now(), 500), values={"event": [str(new_id())]}
+            TimePosition(now(), 500), values={"event": [str(new_id())]}
         ),
     },
     "by_account": {
         "clicks": clicks(),
-        "clicks after a position": clicks(Position(moment(AT_MS + 500), UUID(int=2**128 - 1))),
+        "clicks after a position": clicks(TimePosition(moment(AT_MS + 500), UUID(int=2**128 - 1))),
         "clicks of a bot": clicks(bot=lambda _: ["crawler"]),
         "clicks of a common tag": clicks(tag=lambda scene: [scene.common.id]),
     },

@@ -21,7 +21,7 @@ from tests.webhooks.sending.scene import (
 from tracker.clock import now
 from tracker.ids import new_id
 from tracker.service.services import Services
-from tracker.webhooks.queue import Turn
+from tracker.webhooks.queue import QueuedAccount
 from tracker.webhooks.sending import sender as sender_module
 
 ACCOUNT = new_id()
@@ -129,7 +129,7 @@ def looks(services: Services, monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """Record when the sender looks for due deliveries."""
     following, times = services.webhooks.queue.next, list[float]()
 
-    async def timed(at: datetime, limit: int) -> list[Turn]:
+    async def timed(at: datetime, limit: int) -> list[QueuedAccount]:
         times.append(time.monotonic())
         return await following(at, limit)
 

@@ -14,7 +14,7 @@ from uuid import UUID
 from tracker.clock import moment
 from tracker.errors import BadRequest
 from tracker.feeds.arrivals import FeedName
-from tracker.feeds.page import Bookmark, PageStart, Position
+from tracker.feeds.page import Bookmark, PageStart, TimePosition
 from tracker.ids import MAX_EVENT_ID
 
 CHECK_BYTES: Final = 8
@@ -24,6 +24,9 @@ MAX_CURSOR_CHARACTERS: Final = 1000
 _TIME: Final = struct.Struct(">Q")
 _EVENT_ID: Final = struct.Struct(">Q")
 _DRAIN_POSITION: Final = struct.Struct(">BQ")
+_KINDS: Final[dict[type[PageStart], str]] = {TimePosition: "Position", Bookmark: "Bookmark"}
+"""Names in the checksum: with others, the cursors that clients have stored would be refused."""
+
 _MAX_MS: Final = 253_402_300_799_999
 """The last millisecond of the year 9999."""
 
@@ -40,11 +43,11 @@ class FeedCursors:
         checked = self._check(type(start), packed) + packed
         return base64.urlsafe_b64encode(checked).rstrip(b"=").decode()
 
-    def position_of(self, cursor: str) -> Position:
+    def position_of(self, cursor: str) -> TimePosition:
         """Return the position of a cursor. Raises BadRequest if it is not from `cursor_of`."""
         try:
-            at, packed_id = self._unpacked(Position, cursor)
-            return Position(at, self._id(packed_id))
+            at, packed_id = self._unpacked(TimePosition, cursor)
+            return TimePosition(at, self._id(packed_id))
         except (ValueError, struct.error):
             raise BadRequest(f"cursor: must be the next_cursor of a page {self._of}") from None
 
@@ -84,7 +87,7 @@ class FeedCursors:
         return moment(ms), packed[_TIME.size :]
 
     def _check(self, kind: type[PageStart], packed: bytes) -> bytes:
-        person = f"{self._feed[:6]} {kind.__name__}".encode()
+        person = f"{self._feed[:6]} {_KINDS[kind]}".encode()
         digest = blake2b(
             packed, digest_size=CHECK_BYTES, key=self._account_id.bytes, person=person[:16]
         )

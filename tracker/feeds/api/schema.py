@@ -13,7 +13,7 @@ from tracker.errors import BadRequest
 from tracker.feeds.api.cursors import FeedCursors
 from tracker.feeds.arrivals import FeedName
 from tracker.feeds.filter import FeedFilter
-from tracker.feeds.page import FeedPage, PageStart, Position
+from tracker.feeds.page import FeedPage, PageStart, TimePosition
 from tracker.feeds.storing_order import MAX_AGE_DAYS
 from tracker.feeds.storing_order import MAX_EXAMINED as MAX_EXAMINED_STORED
 from tracker.feeds.time_order import MAX_EXAMINED
@@ -191,7 +191,7 @@ class FeedAnswer(msgspec.Struct, Generic[Row], kw_only=True):
 
 
 def cursor_fields(query: FeedQuery, page: FeedPage[Any]) -> dict[str, str | None]:
-    cursor_of, older = query.cursors.cursor_of, isinstance(page.next, Position)
+    cursor_of, older = query.cursors.cursor_of, isinstance(page.next, TimePosition)
     return {
         "next_cursor": cursor_of(page.next) if page.next is not None and older else None,
         "since_cursor": None if page.bookmark is None else cursor_of(page.bookmark),

@@ -30,7 +30,7 @@ from tracker.webhooks.limits import (
     MAX_ERROR_CHARACTERS,
     MAX_HEAD_BYTES,
 )
-from tracker.webhooks.sending.connection import Connection
+from tracker.webhooks.sending.connection import ReceiverConnection
 from tracker.webhooks.sending.resolver import CheckedResolver, RefusedHost, never_own
 
 _BUFFER_BYTES: Final = 4 * MAX_HEAD_BYTES
@@ -53,7 +53,7 @@ class WebhookRequest(msgspec.Struct, kw_only=True):
 
 class _HttpClient(SimpleAsyncHTTPClient):
     def _connection_class(self) -> type:
-        return Connection
+        return ReceiverConnection
 
 
 class WebhookClient:
@@ -142,7 +142,7 @@ class _Answer:
 
 
 class _Request(HTTPRequest):
-    """The same for Tornado, with the method that `Connection` calls."""
+    """The same for Tornado, with the method that `ReceiverConnection` calls."""
 
     def __init__(
         self, request: WebhookRequest, answer: _Answer, on_written: Callable[[], object]

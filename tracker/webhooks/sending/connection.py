@@ -26,7 +26,7 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 # Private in Tornado: _HTTPConnection, its _create_connection, which limits how much of an answer
 # is read, and its _handle_exception, which ends an attempt with its connection.
 # Guarded by tests/webhooks/sending/test_client.py.
-class Connection(_HTTPConnection):
+class ReceiverConnection(_HTTPConnection):
     """A connection that ends when an answer is too long or in too many pieces.
 
     Tornado's own limit would reject a long answer; here its beginning is read. Head and body of a

@@ -39,7 +39,7 @@ from tracker.webhooks.sending.attempts import Attempts, Prepared
 from tracker.webhooks.sending.client import WebhookClient, WebhookRequest
 from tracker.webhooks.sending.concurrency import ConcurrencyLimiter
 from tracker.webhooks.sending.postponed import PostponedWebhooks
-from tracker.webhooks.sending.turns import Turns
+from tracker.webhooks.sending.rounds import RoundRobin
 from tracker.webhooks.store import Webhook, Webhooks
 from tracker.webhooks.target import FIELD
 
@@ -82,7 +82,7 @@ class Sender:
         # Connections of visitors and to the stores are open files too.
         self._limiter = ConcurrencyLimiter(min(MAX_IN_FLIGHT, max_open_files() // 4))
         self._postponed = PostponedWebhooks(clock)
-        self._turns = Turns(queue, deliveries, self._requests_in_flight)
+        self._rounds = RoundRobin(queue, deliveries, self._requests_in_flight)
         self._in_flight: dict[asyncio.Task[None], Delivery] = {}
         self._recording: set[asyncio.Task[None]] = set()
         """Tasks whose answer is being recorded."""
@@ -136,7 +136,7 @@ class Sender:
         """Start as many attempts as there are permits; return how many."""
         at = moment(self._clock())
         limit = min(MAX_DELIVERIES_PER_CLAIM, self._limiter.free_permits)
-        taken = await self._turns.take(at, limit)
+        taken = await self._rounds.take(at, limit)
         active = await self._active(taken.offered, at)
         unused = self._acquire_permits(active, taken.fresh())
         try:
@@ -145,9 +145,9 @@ class Sender:
         finally:
             for webhook_id, permits in unused.items():
                 self._limiter.release(webhook_id, permits)
-        # Last, because nothing waits for it: a turn that is not settled is taken again.
+        # Last, because nothing waits for it: an account that is not settled is taken again.
         inactive = set(taken.offered) - active.keys()
-        await self._turns.settle(taken, webhooks.keys() | inactive)
+        await self._rounds.settle(taken, webhooks.keys() | inactive)
         if taken.is_full:
             self._changed.set()
         return started

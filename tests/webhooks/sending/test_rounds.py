@@ -162,9 +162,9 @@ async def test_a_sender_takes_no_turn_of_a_backlog_that_another_has_taken(
     at = now()
     accounts = await store_due(services, accounts=12, webhooks=1, at=at - HOUR)
     async with sending(services) as one, sending(services) as other:
-        first = await one._turns.take(at, 6)
-        second = await other._turns.take(at, 6)
-        taken = [turn.account_id for turn in (*first.turns, *second.turns)]
+        first = await one._rounds.take(at, 6)
+        second = await other._rounds.take(at, 6)
+        taken = [one.account_id for one in (*first.accounts, *second.accounts)]
         assert len(taken) == len(set(taken)) >= 8
         assert set(taken) <= set(accounts)
 

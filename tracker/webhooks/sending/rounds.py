@@ -1,4 +1,4 @@
-"""Turns of accounts at a sender: which webhooks a claim is for, and what it leaves of their turns.
+"""Round robin of accounts at a sender: which webhooks a claim is for, and what it leaves.
 
 If more accounts are due than a claim has room for, a third of its webhooks are of accounts that are
 hardly late: no backlog delays them. The others are of all accounts in turn, so each is served.
@@ -11,21 +11,21 @@ from typing import NamedTuple
 from uuid import UUID
 
 from tracker.webhooks.deliveries import Deliveries
-from tracker.webhooks.queue import FRESH, DeliveryQueue, SettledTurn, Turn
+from tracker.webhooks.queue import FRESH, DeliveryQueue, QueuedAccount, SettledAccount
 
 InFlight = Callable[[UUID, UUID], int | None]
 """Returns the requests in flight of an account's webhook; None if no further one may start."""
 
 
-class TakenTurns(NamedTuple):
-    """The turns of a claim.
+class AccountBatch(NamedTuple):
+    """The accounts of a claim.
 
     `ready` are the webhooks of each account that a request may start for, and `offered` those that
     the claim has room for. `is_full` if other accounts may wait behind these.
     """
 
     at: datetime
-    turns: Sequence[Turn]
+    accounts: Sequence[QueuedAccount]
     ready: Mapping[UUID, Sequence[UUID]]
     offered: Sequence[UUID]
     is_full: bool
@@ -33,11 +33,11 @@ class TakenTurns(NamedTuple):
     def fresh(self) -> set[UUID]:
         """Return the webhooks that are hardly late, and so have little to send."""
         since = self.at - FRESH
-        return {key for turn in self.turns for key, at in turn.webhooks.items() if at > since}
+        return {key for one in self.accounts for key, at in one.webhooks.items() if at > since}
 
 
-class Turns:
-    """The turns that one sender takes."""
+class RoundRobin:
+    """The order in which one sender takes the accounts of the queue."""
 
     def __init__(self, queue: DeliveryQueue, deliveries: Deliveries, in_flight: InFlight) -> None:
         self._queue = queue
@@ -45,41 +45,41 @@ class Turns:
         self._in_flight = in_flight
         self._is_odd = False
 
-    async def take(self, at: datetime, limit: int) -> TakenTurns:
-        """Take the turns of a claim for up to `limit` webhooks."""
+    async def take(self, at: datetime, limit: int) -> AccountBatch:
+        """Take the accounts of a claim for up to `limit` webhooks."""
         self._is_odd = not self._is_odd  # so that a single place is not always a fresh one's
         for_fresh = (limit + 2 * self._is_odd) // 3
         in_turn = limit - for_fresh
         due = await self._queue.next(at, in_turn) if in_turn else []
         if len(due) < in_turn:
-            ready = {turn.account_id: self._ready(turn, at) for turn in due}
-            return TakenTurns(at, due, ready, _one_of_each_first(ready.values())[:limit], False)
+            ready = {one.account_id: self._ready(one, at) for one in due}
+            return AccountBatch(at, due, ready, _one_of_each_first(ready.values())[:limit], False)
         await self._queue.move_back(due, at)
         fresh = await self._queue.fresh(at, for_fresh) if for_fresh else []
-        ready = {turn.account_id: self._ready(turn, at) for turn in fresh}
-        others = [turn for turn in due if turn.account_id not in ready]
-        ready_others = {turn.account_id: self._ready(turn, at) for turn in others}
+        ready = {one.account_id: self._ready(one, at) for one in fresh}
+        others = [one for one in due if one.account_id not in ready]
+        ready_others = {one.account_id: self._ready(one, at) for one in others}
         offered = _one_of_each_first(ready.values())[:for_fresh]
         offered += _one_of_each_first(ready_others.values())[: limit - len(offered)]
-        return TakenTurns(at, [*fresh, *others], ready | ready_others, offered, True)
+        return AccountBatch(at, [*fresh, *others], ready | ready_others, offered, True)
 
-    async def settle(self, taken: TakenTurns, claimed: Collection[UUID]) -> None:
-        """Settle the turns after a claim for the webhooks `claimed`."""
+    async def settle(self, taken: AccountBatch, claimed: Collection[UUID]) -> None:
+        """Settle the accounts after a claim for the webhooks `claimed`."""
         next_due = await self._deliveries.next_due(claimed) if claimed else {}
         offered, settled = set(taken.offered), []
-        for turn in taken.turns:
-            ready = taken.ready[turn.account_id]
+        for account in taken.accounts:
+            ready = taken.ready[account.account_id]
             mine = {one: next_due.get(one) for one in ready if one in claimed}
             is_blocked = taken.is_full and offered.issuperset(ready)
-            if mine or is_blocked or not turn.is_due(taken.at):
-                settled.append(SettledTurn(turn, mine))
+            if mine or is_blocked or not account.is_due(taken.at):
+                settled.append(SettledAccount(account, mine))
         await self._queue.settle(settled, taken.at)
 
-    def _ready(self, turn: Turn, at: datetime) -> list[UUID]:
+    def _ready(self, account: QueuedAccount, at: datetime) -> list[UUID]:
         ranks = {
             one: (number, due_at)
-            for one, due_at in turn.webhooks.items()
-            if due_at <= at and (number := self._in_flight(turn.account_id, one)) is not None
+            for one, due_at in account.webhooks.items()
+            if due_at <= at and (number := self._in_flight(account.account_id, one)) is not None
         }
         return sorted(ranks, key=lambda one: ranks[one])
 
