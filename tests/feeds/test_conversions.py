@@ -11,9 +11,9 @@ from tests.factories import AT_MS, make_event_document
 from tests.stores.mongodb.profiler import profiled
 from tracker.clock import moment
 from tracker.conversions.document import ConversionStatus
-from tracker.feeds.conversions import SHOWN, ConversionFeed, StoredConversion
+from tracker.feeds.conversions import SHOWN, ConversionFeed
 from tracker.feeds.filter import FeedFilter
-from tracker.feeds.page import FeedPage, TimePosition
+from tracker.feeds.page import TimePosition
 from tracker.ids import new_id
 from tracker.service.services import Services
 
@@ -45,49 +45,6 @@ async def ids(services: Services, wanted: FeedFilter = ALL) -> list[int]:
     return [one.id for one in page.rows]
 
 
-async def all_pages(
-    log: ConversionFeed, wanted: FeedFilter = ALL, size: int = 3
-) -> tuple[list[int], list[FeedPage[StoredConversion]]]:
-    """Return the ids on every page, and the pages."""
-    pages = [await log.page(ACCOUNT, wanted, None, size)]
-    while pages[-1].next is not None:
-        pages.append(await log.page(ACCOUNT, wanted, pages[-1].next, size))
-    return [event.id for page in pages for event in page.rows], pages
-
-
-async def test_events_are_listed_newest_first_and_by_id_within_a_millisecond(
-    services: Services,
-) -> None:
-    await store(services, [5, 2, 3, 1, 4])
-    assert await ids(services) == [5, 4, 3, 2, 1]
-
-
-async def test_pages_have_every_event_once_also_where_one_ends_within_a_millisecond(
-    services: Services,
-) -> None:
-    await store(services, range(1, 12))
-    await store(services, range(20, 30), at=moment(AT_MS))
-    expected = [*range(11, 1, -1), *range(29, 19, -1), 1]
-    for size in (1, 2, 3, 7, 21):
-        found, pages = await all_pages(services.feeds.conversion_feed, size=size)
-        assert found == expected
-        assert [len(page.rows) for page in pages[:-1]] == [size] * (len(pages) - 1)
-
-
-async def test_events_that_arrive_while_pages_are_read_repeat_and_hide_none(
-    services: Services,
-) -> None:
-    await store(services, range(10, 20))
-    log = services.feeds.conversion_feed
-    first = await log.page(ACCOUNT, ALL, None, 4)
-    await store(services, [1, 2, 30, 31])
-    await store(services, [32], at=first.rows[-1].at)
-    second = await log.page(ACCOUNT, ALL, first.next, 4)
-    third = await log.page(ACCOUNT, ALL, second.next, 4)
-    seen = [one.id for page in (first, second, third) for one in page.rows]
-    assert seen == [*range(19, 9, -1), 2, 1]
-
-
 async def test_an_event_that_is_settled_while_pages_are_read_stays_in_its_place(
     services: Services,
 ) -> None:
@@ -109,43 +66,6 @@ async def test_other_accounts_events_claims_and_events_of_no_account_are_not_lis
     assert await ids(services) == [1]
     found = [await services.feeds.conversion_feed.find(number) for number in range(1, 6)]
     assert [one is not None for one in found] == [True, True, False, False, False]
-
-
-async def test_each_filter_finds_its_conversions_and_all_together_do(services: Services) -> None:
-    await store(services, range(1, 4))
-    await store(
-        services, [4], status=ConversionStatus.REFUSED, event_config_id=CONFIG, link_id=LINK
-    )
-    await store(services, [6], status=ConversionStatus.REFUSED, event_config_id=CONFIG)
-    await store(
-        services, [8], status=ConversionStatus.ATTRIBUTED, event_config_id=CONFIG, link_id=LINK
-    )
-    times = [moment(AT_MS + number) for number in range(6)]
-    assert await ids(services, FeedFilter(statuses=[ConversionStatus.REFUSED])) == [6, 4]
-    assert await ids(services, FeedFilter(statuses=[ConversionStatus.DUPLICATE])) == []
-    assert await ids(services, FeedFilter(values={"event": [str(CONFIG)]})) == [8, 6, 4]
-    assert await ids(services, FeedFilter(values={"link": [LINK]})) == [8, 4]
-    assert await ids(services, FeedFilter(values={"link": [new_id()]})) == []
-    assert await ids(services, FeedFilter(first=times[3])) == [8, 6]
-    assert await ids(services, FeedFilter(last=times[1])) == [3, 2, 1]
-    both = FeedFilter(
-        statuses=[ConversionStatus.REFUSED], values={"event": [str(CONFIG)], "link": [LINK]}
-    )
-    assert await ids(services, both) == [4]
-
-
-async def test_a_page_examines_a_bounded_number_of_events_and_the_next_goes_on(
-    services: Services,
-) -> None:
-    await store(services, range(1, 41))
-    await store(services, [41, 42, 71], link_id=LINK)
-    await store(services, range(50, 70))
-    log = ConversionFeed(services.stores.mongodb.reads, "tracker.test", max_examined=10)
-    found, pages = await all_pages(log, FeedFilter(values={"link": [LINK]}), size=1)
-    assert found == [71, 42, 41]
-    searched = [moment(AT_MS + number // 2) for number in (61, 51)]
-    assert [page.searched_to for page in pages[:3]] == [*searched, None]  # the third is full
-    assert max(len(page.rows) for page in pages) == 1
 
 
 async def test_what_arrives_within_the_examined_range_is_neither_repeated_nor_hides_another(

@@ -12,6 +12,7 @@ from tests.feeds.scene import follow, store_arrivals
 from tracker.clock import moment
 from tracker.feeds.feed import Feed
 from tracker.feeds.filter import FeedFilter
+from tracker.feeds.page import Bookmark
 from tracker.ids import new_id
 from tracker.service.services import Services
 from tracker.stores.mongodb.transaction import run_in_transaction
@@ -100,8 +101,8 @@ async def links_with_tags(services: Services) -> dict[UUID, set[UUID]]:
 
 
 async def check(
-    services: Services,
     feed: Feed[Any],
+    bookmark: Bookmark,
     documents: list[dict[str, Any]],
     wanted: list[FeedFilter],
     tags: Mapping[UUID, set[UUID]],
@@ -111,6 +112,8 @@ async def check(
         expected = [row["_id"] for row in documents if passes(row, one, tags)]
         by_time = [page async for page in feed.pages(ACCOUNT, one, size=7)]
         assert [row.id for page in by_time for row in page.rows] == expected[::-1], one
+        stored = [page async for page in feed.pages(ACCOUNT, one, bookmark, 7)]
+        assert [row.id for page in stored for row in page.rows] == expected, one
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -133,11 +136,7 @@ async def test_filters_find_the_clicks_that_pass_one_by_one(services: Services, 
         services.stores.mongodb.database,
         lambda session: store_arrivals(services, 0, session, stored),
     )
-    await check(services, services.feeds.click_feed, documents, wanted, tags)
-    for one in wanted:
-        expected = [row["_id"] for row in documents if passes(row, one, tags)]
-        pages = services.feeds.click_feed.pages(ACCOUNT, one, follower.bookmark, 7)
-        assert [row.id async for page in pages for row in page.rows] == expected
+    await check(services.feeds.click_feed, follower.bookmark, documents, wanted, tags)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -175,8 +174,4 @@ async def test_filters_find_the_conversions_that_pass_one_by_one(
         services.stores.mongodb.database,
         lambda session: store_arrivals(services, 0, session, events=stored),
     )
-    await check(services, services.feeds.conversion_feed, documents, wanted, tags)
-    for one in wanted:
-        expected = [row["_id"] for row in documents if passes(row, one, tags)]
-        pages = services.feeds.conversion_feed.pages(ACCOUNT, one, follower.bookmark, 7)
-        assert [row.id async for page in pages for row in page.rows] == expected
+    await check(services.feeds.conversion_feed, follower.bookmark, documents, wanted, tags)

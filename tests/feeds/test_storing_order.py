@@ -8,12 +8,10 @@ from uuid import UUID
 
 import pytest
 
-from tests.conversions import scene
 from tests.conversions.scene import applied, drain_of
 from tests.factories import AT_MS, create_link, make_click, make_conversion
 from tests.feeds.scene import (
     ACCOUNT,
-    HOUR_MS,
     OTHER,
     Follower,
     drain_with_number,
@@ -29,7 +27,6 @@ from tracker.conversions.document import ConversionStatus
 from tracker.errors import BadRequest
 from tracker.feeds.arrivals import DRAIN_TOKENS
 from tracker.feeds.clicks import CLICKS
-from tracker.feeds.conversions import ConversionFeed
 from tracker.feeds.feed import Feed
 from tracker.feeds.filter import FeedFilter
 from tracker.feeds.page import Bookmark
@@ -49,18 +46,6 @@ async def test_a_follower_gets_what_was_stored_after_its_bookmark_in_that_order(
         await applied(services, batch)
         await follower.catch_up()
     assert follower.ids == [one for batch in batches for one in ids_of(batch)]
-
-
-async def test_clicks_that_were_made_before_others_and_are_stored_after_them_are_not_missed(
-    services: Services,
-) -> None:
-    follower = await follow(services.feeds.click_feed, ACCOUNT)
-    newest, late = make_click(ACCOUNT), make_click(ACCOUNT, at=AT_MS - 1000 * HOUR_MS)
-    await applied(services, [newest])
-    assert await follower.catch_up() == ids_of([newest])
-    await drain_with_number(services, 5).apply([late])
-    assert await follower.catch_up() == ids_of([newest, late])
-    assert await follower.catch_up() == ids_of([newest, late])
 
 
 async def test_a_transaction_that_was_begun_before_a_poll_and_ends_after_it_is_not_missed(
@@ -257,16 +242,3 @@ async def test_a_bookmark_of_what_a_backup_does_not_have_is_refused(services: Se
 async def test_arrivals_are_deleted_a_day_after_bookmarks_end(services: Services) -> None:
     index = (await services.stores.mongodb["arrivals"].index_information())["expiry"]
     assert index["expireAfterSeconds"] == (MAX_AGE_DAYS + 1) * 24 * 3600
-
-
-async def test_reading_all_pages_from_a_bookmark_ends_where_nothing_more_is_stored(
-    services: Services,
-) -> None:
-    feed = ConversionFeed(services.stores.mongodb.reads, "tracker.test")
-    follower = await follow(feed, ACCOUNT)
-    await scene.applied(
-        services, [make_conversion(n, account_id=ACCOUNT.bytes) for n in range(1, 8)]
-    )
-    pages = [page async for page in feed.pages(ACCOUNT, start=follower.bookmark, size=3)]
-    assert [row.id for page in pages for row in page.rows] == list(range(1, 8))
-    assert pages[-1].next is None

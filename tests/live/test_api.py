@@ -2,11 +2,9 @@
 
 import asyncio
 import contextlib
-from collections import Counter
 from collections.abc import AsyncIterator
 from typing import Any
 
-import msgspec
 import pytest
 
 from tests.console.scene import HOSTILE
@@ -81,40 +79,6 @@ async def test_what_lands_is_told_exactly_with_the_last_rows(world: World) -> No
         assert (state["minutes"], state["behindSeconds"]) == (5, 0)
 
 
-class CountingEncoder:
-    """An encoder of JSON that counts what it encodes, by type."""
-
-    def __init__(self) -> None:
-        self.counts = Counter[str]()
-        self._encoder = msgspec.json.Encoder(decimal_format="number")
-
-    def encode(self, data: msgspec.Struct) -> bytes:
-        self.counts[type(data).__name__] += 1
-        return self._encoder.encode(data)
-
-
-async def test_what_lands_is_encoded_once_for_all_streams_of_an_account(
-    world: World,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    encoder = CountingEncoder()
-    monkeypatch.setattr(stream, "_ENCODER", encoder)
-    bearer = f"Authorization: Bearer {world.secret}"
-    async with telling(world.services), contextlib.AsyncExitStack() as stack:
-        one = watching(world.services, world.client.port, world.account.id, bearer)
-        watchers = [await stack.enter_async_context(one)]
-        for _ in range(4):
-            another = connected(world.client.port, world.account.id, bearer)
-            watchers.append(await stack.enter_async_context(another))
-            await watchers[-1].next("state")
-        await applied(world.services, [make_click(world.account.id, at=now_ms())])
-        told = [await watcher.next("clicks") for watcher in watchers]
-    assert [one["count"] for one in told] == [1] * 5
-    assert told == [told[0]] * 5
-    assert encoder.counts["LiveClicks"] == 1
-    assert encoder.counts["LiveState"] <= 2
-
-
 async def test_a_stream_begins_with_the_last_minutes_and_how_far_the_journal_is_behind(
     world: World,
 ) -> None:
@@ -133,15 +97,6 @@ async def test_a_stream_begins_with_the_last_minutes_and_how_far_the_journal_is_
         assert 90 <= state["behindSeconds"] < 100
 
 
-async def test_a_conversion_is_told_when_its_account_is_known(world: World) -> None:
-    click = make_click(world.account.id, at=now_ms())
-    async with watched(world.services, world.client, world.account, world.secret) as watcher:
-        await applied(world.services, [make_conversion(7, click.id, at=now_ms())])
-        await applied(world.services, [click])
-        converted = await watcher.next("conversions")
-        assert [row["event_id"] for row in converted["rows"]] == [7]
-
-
 async def test_a_claimed_conversion_is_told_when_it_counts(world: World) -> None:
     event = make_conversion(7, None, at=now_ms(), account_id=world.account.id.bytes)
     await world.services.stores.mongodb["events"].insert_one(
@@ -151,20 +106,6 @@ async def test_a_claimed_conversion_is_told_when_it_counts(world: World) -> None
         await applied(world.services, [event])
         converted = await watcher.next("conversions")
         assert [row["event_id"] for row in converted["rows"]] == [7]
-
-
-async def test_a_conversion_is_told_once_though_it_enters_another_state(world: World) -> None:
-    before, first, later = [make_click(world.account.id, at=now_ms()) for _ in range(3)]
-    own: Any = {"at": now_ms(), "account_id": world.account.id.bytes}
-    await applied(world.services, [make_conversion(1, before.id, **own)])
-    async with watched(world.services, world.client, world.account, world.secret) as watcher:
-        await applied(world.services, [make_conversion(2, first.id, **own)])
-        await applied(world.services, [before, first])
-        converted = await watcher.next("conversions")
-        assert (converted["count"], [row["event_id"] for row in converted["rows"]]) == (1, [2])
-        await applied(world.services, [later, make_conversion(3, later.id, **own)])
-        converted = await watcher.next("conversions")
-        assert (converted["count"], [row["event_id"] for row in converted["rows"]]) == (1, [3])
 
 
 async def test_a_stream_ends_with_its_key(world: World) -> None:

@@ -89,18 +89,6 @@ async def test_a_conversion_lands_when_its_account_has_it_for_the_first_time(
     assert sorted(watch.conversions) == [2, 3, 4, 5]
 
 
-async def test_what_was_stored_by_an_earlier_release_lands_in_each_state(
-    services: Services,
-) -> None:
-    click = make_click(ACCOUNT)
-    watch = Watch(services, [ACCOUNT], await bookmark(services))
-    await applied(services, [make_conversion(1, click.id, account_id=ACCOUNT.bytes)])
-    await applied(services, [click])
-    await services.stores.mongodb["arrivals"].update_many({}, {"$unset": {"repeated": ""}})
-    await watch.read()
-    assert watch.conversions == [1, 1]
-
-
 @contextmanager
 def counted(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     """Yield the names of the collections that are read meanwhile."""

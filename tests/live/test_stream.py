@@ -28,3 +28,7 @@ async def test_a_stream_whose_client_is_too_slow_ends() -> None:
     assert not stream.ended.is_set()
     stream.put(EVENT)
     assert await told(stream) == ['event: end\ndata: {"reason":"too_slow"}\n\n']
+
+
+def test_an_event_is_encoded_once_for_all_streams() -> None:
+    assert EVENT.text is EVENT.text

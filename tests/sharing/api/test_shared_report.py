@@ -12,7 +12,6 @@ from tests.conversions.scene import applied
 from tests.factories import create_link, create_share, make_click, make_conversion
 from tests.sharing.api.shares import opened, share
 from tests.web.client import Client
-from tests.web.each import each_case
 from tests.web.world import World
 from tracker.accounts.accounts import Account
 from tracker.clock import now_ms
@@ -152,39 +151,6 @@ async def test_reading_a_share_for_another_measure_is_no_opening(world: World) -
     await world.services.sharing.share_opens.store()
     listed = (await world.api.get(f"/api/shares?accountId={world.account.id}")).json()["rows"][0]
     assert (listed["opens"], listed["last_opened_at"] is not None) == (0, True)
-
-
-@each_case(
-    "report, error",
-    [
-        ({"lastDays": 7, "period": "week"}, "report.dateRange: needed, or lastDays or period"),
-        ({"period": "fortnight"}, "report.period: "),
-        ({"period": "week", "measure": "profit"}, "report.measure: "),
-        ({"period": "week", "shown": ["map"]}, "shown[0]: panels has no country"),
-        ({"period": "week", "shown": ["x"]}, "report.shown[0]: "),
-        (BY_CLICKS | {"shown": ["link", "link"]}, "shown[1]: link is shown already"),
-        ({"period": "year", "interval": "hour"}, "interval: by hour at most 31 days"),
-    ],
-)
-async def test_a_broken_rule_of_what_is_shown_is_named(
-    world: World, report: dict[str, Any], error: str
-) -> None:
-    given = {"accountId": str(world.account.id), "name": "Spring", "report": report}
-    response = await world.api.post("/api/shares", **given)
-    assert response.status == 400
-    assert error in response.error
-
-
-@pytest.mark.parametrize(
-    "asked", [{"measure": "profit"}, {"measure": ["clicks"]}, {"measure": "name"}]
-)
-async def test_whoever_opens_a_share_chooses_among_the_measures_only(
-    world: World, asked: dict[str, Any]
-) -> None:
-    _, token = await share(world.api, world.account)
-    response = await opened(world.client, token, **asked)
-    assert response.status == 400
-    assert "measure" in response.error
 
 
 async def test_a_revoked_share_is_listed_if_wanted_and_leaves_room_for_another(

@@ -18,7 +18,6 @@ from tracker.accounts.accounts import Account
 from tracker.accounts.sign_in_limit import PER_MINUTE
 from tracker.clock import iso, now, now_ms
 from tracker.service.services import Services
-from tracker.sharing.api.shared_report import SharedReport
 
 
 async def clicks(services: Services, account: Account) -> list[UUID]:
@@ -50,13 +49,6 @@ async def test_a_share_shows_its_report_without_the_names_of_links(world: World)
     assert not any(str(link).encode() in response.body for link in links)
     assert str(world.account.id).encode() not in response.body
     assert response.headers["Cache-Control"] == "no-store"
-
-
-async def test_a_share_shows_the_names_of_links_if_its_maker_wants_that(world: World) -> None:
-    await clicks(world.services, world.account)
-    _, token = await share(world.api, world.account, show_link_names=True)
-    rows = (await opened(world.client, token)).json()["panels"]["link"]["rows"]
-    assert [row["name"] for row in rows] == ["Secret first", "Secret second"]
 
 
 async def test_filters_are_told_by_name_and_links_among_them_by_the_number_of_their_row(
@@ -112,15 +104,16 @@ async def test_a_password_is_asked_for_and_guesses_are_limited(world: World) -> 
     assert guesses[-1].status == 429
 
 
-@pytest.mark.parametrize(
+@each_case(
     "widened",
     [
         {"report": {"lastDays": 700}},
         {"filters": {}},
         {"panels": [{"groupBy": "referrer"}]},
+        *({"measure": measure} for measure in ("profit", ["clicks"], "name")),
     ],
 )
-async def test_whoever_opens_a_share_can_change_nothing_of_it(
+async def test_whoever_opens_a_share_can_change_nothing_but_the_measure(
     world: World, widened: dict[str, Any]
 ) -> None:
     _, token = await share(world.api, world.account)
@@ -166,6 +159,13 @@ async def test_only_the_digest_of_the_token_is_stored(world: World) -> None:
             "report: at most 16384 bytes of JSON",
         ),
         ({"report": REPORT | {"accountId": "x"}}, "report.accountId"),
+        ({"report": {"lastDays": 7, "period": "week"}}, "report.dateRange: needed, or lastDays or"),
+        ({"report": {"period": "fortnight"}}, "report.period: "),
+        ({"report": {"period": "week", "measure": "profit"}}, "report.measure: "),
+        ({"report": {"period": "week", "shown": ["map"]}}, "shown[0]: panels has no country"),
+        ({"report": {"period": "week", "shown": ["x"]}}, "report.shown[0]: "),
+        ({"report": REPORT | {"shown": ["link"] * 2}}, "shown[1]: link is shown already"),
+        ({"report": {"period": "year", "interval": "hour"}}, "interval: by hour at most 31 days"),
         ({"name": " "}, "name: "),
         ({"password": "short"}, "password: "),
         ({"expires_at": "2020-01-01T00:00:00Z"}, "expires_at: must be in the future"),
@@ -289,10 +289,3 @@ async def test_a_report_that_was_refused_is_not_an_opening(world: World) -> None
         assert (await opened(world.client, token)).status == 429
     await world.services.sharing.share_opens.store()
     assert await world.services.stores.mongodb["shares"].count_documents({"opens": 0}) == 1
-
-
-def test_a_shared_report_of_the_last_days_ends_today() -> None:
-    today = now().date()
-    overview = SharedReport(last_days=7).overview(UUID(int=0), today)
-    assert overview.date_range.days().days == 7
-    assert overview.date_range.days().last == today
