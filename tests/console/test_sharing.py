@@ -159,7 +159,7 @@ async def test_a_share_that_was_only_read_for_a_measure_is_not_called_never_open
     open_page: OpenPage, services: Services, account: Account
 ) -> None:
     share, _ = await create_share(services, account.id)
-    services.sharing.share_opens.update_time(share.id)
+    services.sharing.share_opens.count(share.id, 0)
     await services.sharing.share_opens.store()
     async with open_page() as (page, _):
         await sign_in(services, page, account.id)

@@ -33,13 +33,10 @@ class ShareOpens:
         self._shares = mongodb["shares"]
         self._opened: dict[UUID, _Opened] = defaultdict(_Opened)
 
-    def count(self, share_id: UUID) -> None:
-        self.update_time(share_id)
-        self._opened[share_id].number += 1
-
-    def update_time(self, share_id: UUID) -> None:
-        """Update the time of the last opening, when an open share is read again."""
-        self._opened[share_id].last_at = now()
+    def count(self, share_id: UUID, number: int = 1) -> None:
+        """Count an opening. With 0 only its time is updated: an open share is read again."""
+        opened = self._opened[share_id]
+        opened.number, opened.last_at = opened.number + number, now()
 
     async def keep_storing(self) -> None:
         while True:

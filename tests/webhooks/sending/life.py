@@ -8,11 +8,10 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from tests.webhooks.receiver import Behaviour, Receiver, answer, redirect, reset
-from tests.webhooks.sending.scene import Clock, converted, stored
+from tests.webhooks.sending.scene import Clock, SteppedSender, converted, stored
 from tracker.clock import moment
 from tracker.service.services import Services
 from tracker.webhooks.schedule import DELAYS_SECONDS, JITTER_SHARE
-from tracker.webhooks.sending.sender import Sender
 from tracker.webhooks.store import Webhook
 
 FAILING = timedelta(days=5)
@@ -107,7 +106,7 @@ class Life:
     def _make_due(self, one: Expected) -> None:
         one.status, one.due = "due", (self.now, self.now)
 
-    async def send(self, sender: Sender) -> None:
+    async def send(self, sender: SteppedSender) -> None:
         """Send all that is due, and compare what is stored with what should be."""
         due = [one for one in self.deliveries.values() if one.status == "due"]
         ready = [one for one in due if one.due[0] <= self.now]

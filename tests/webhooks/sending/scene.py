@@ -42,13 +42,26 @@ class Clock:
         self._passed_ms += round(seconds * 1000)
 
 
+class SteppedSender(Sender):
+    """A sender that sends when a test says so."""
+
+    async def burst(self) -> int:
+        """Send all due deliveries and wait for their records; return the number of attempts."""
+        total = 0
+        while started := await self._start():
+            total += started
+            if self._in_flight:
+                await asyncio.wait(self._in_flight)
+        return total
+
+
 @asynccontextmanager
-async def sending(services: Services, clock: Clock | None = None) -> AsyncIterator[Sender]:
+async def sending(services: Services, clock: Clock | None = None) -> AsyncIterator[SteppedSender]:
     """Yield a sender that may send to loopback."""
     client = WebhookClient(allow_private=True, dns_address=None)
     payloads = PayloadLoader(services.stores.mongodb, "tracker.test")
     try:
-        yield Sender(
+        yield SteppedSender(
             services.webhooks.queue,
             services.webhooks.deliveries,
             services.webhooks.webhooks,

@@ -10,7 +10,7 @@ from tracker.errors import ErrorCode, Unauthorized
 from tracker.reports.answers.names import filter_names
 from tracker.reports.api.answer import MeasureName
 from tracker.reports.api.filters import BotsIn, TagOperator
-from tracker.reports.api.overview import CreateOverview, OverviewFigures, overview
+from tracker.reports.api.overview import OverviewFigures, overview
 from tracker.sharing.api.hidden_links import hide_links
 from tracker.sharing.api.shared_report import SharedReport, ShownPanels
 from tracker.sharing.services import SharingServices
@@ -71,19 +71,12 @@ class SharedAnswer(OverviewFigures, kw_only=True):
     ends_with_client=True,
 )
 async def read(call: PublicCall[SharingServices, Nothing, OpenShare]) -> SharedAnswer:
-    """Read the report of a public link.
-
-    Raises NotFound if the token is unknown, revoked or expired, Unauthorized without the right
-    password, RateLimited or Unavailable if too many reports of the account run.
-    """
+    """Read the report of a public link."""
     services, body = call.services, call.body
     share = await services.shares.open(body.token)
     await _check_password(call, share)
     answer = await _read(services, share, body.measure)
-    if isinstance(body.measure, UnsetType):
-        services.share_opens.count(share.id)
-    else:
-        services.share_opens.update_time(share.id)
+    services.share_opens.count(share.id, int(isinstance(body.measure, UnsetType)))
     return answer
 
 
@@ -104,7 +97,16 @@ async def _read(
             links = found.panels.get("link")
             if filtered := await hide_links(services, account_id, links, wanted, ranked):
                 names["link"] = filtered
-    return _answer(share, report, wanted, found, names)
+    return SharedAnswer(
+        name=share.name,
+        expires_at=None if share.expires_at is None else iso(share.expires_at),
+        filters=names,
+        tag_operator=wanted.tag_operator,
+        bots=wanted.bots,
+        measure=report.measure,
+        shown=report.shown,
+        **{name: getattr(found, name) for name in found.__struct_fields__},
+    )
 
 
 async def _check_password(
@@ -120,22 +122,3 @@ async def _check_password(
             return
     message = "password: wrong" if password else "password: this report asks for one"
     raise Unauthorized(message, code=ErrorCode.PASSWORD_REQUIRED)
-
-
-def _answer(
-    share: Share,
-    report: SharedReport,
-    wanted: CreateOverview,
-    found: OverviewFigures,
-    filters: dict[str, list[str]],
-) -> SharedAnswer:
-    return SharedAnswer(
-        name=share.name,
-        expires_at=None if share.expires_at is None else iso(share.expires_at),
-        filters=filters,
-        tag_operator=wanted.tag_operator,
-        bots=wanted.bots,
-        measure=report.measure,
-        shown=report.shown,
-        **{name: getattr(found, name) for name in found.__struct_fields__},
-    )

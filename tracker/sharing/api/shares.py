@@ -142,9 +142,6 @@ async def check_report(services: SharingServices, body: CreateShare) -> None:
 async def create(call: SharingCall[Nothing, CreateShare]) -> NewShare:
     """Share a report by a public link, shown only now: needs reports:read too, and links:read to
     show the names of links.
-
-    Raises Forbidden if the principal may not read what it shows, BadRequest if it would end later
-    than the principal, or the account has too many shares.
     """
     body, services = call.body, call.services
     _check_may_read(call.principal, body)

@@ -19,14 +19,6 @@ from tracker.web.schema import AccountId, AccountPage, Done, Page, Timestamp, tr
 
 endpoint = Endpoints("sharing")
 
-ViewName = Annotated[
-    str,
-    Meta(
-        description="trimmed",
-        extra_json_schema={"minLength": 1, "maxLength": MAX_VIEW_NAME_CHARACTERS},
-    ),
-]
-
 
 class ViewRecord(msgspec.Struct, kw_only=True):
     """A view."""
@@ -42,7 +34,13 @@ class CreateView(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     """The view to create."""
 
     account_id: AccountId = field(name="accountId")
-    name: ViewName
+    name: Annotated[
+        str,
+        Meta(
+            description="trimmed",
+            extra_json_schema={"minLength": 1, "maxLength": MAX_VIEW_NAME_CHARACTERS},
+        ),
+    ]
     query: Annotated[
         str,
         Meta(
@@ -75,10 +73,7 @@ async def list_views(call: SharingCall[AccountPage, Nothing]) -> Page[ViewRecord
     example={"name": "Phones in Germany", "query": "country=DE&device=mobile"},
 )
 async def create(call: SharingCall[Nothing, CreateView]) -> ViewRecord:
-    """Save a view of reports by name.
-
-    Raises BadRequest if the account has too many.
-    """
+    """Save a view of reports by name."""
     body, views = call.body, call.services.views
 
     async def work(session: MongoSession) -> View:

@@ -108,15 +108,6 @@ class Sender:
             await cancel_and_wait(stopping)
         await self._finish()
 
-    async def burst(self) -> int:
-        """Send all due deliveries and wait for their records; return the number of attempts."""
-        total = 0
-        while started := await self._start():
-            total += started
-            if self._in_flight:
-                await asyncio.wait(self._in_flight)
-        return total
-
     async def _wake_when_due(self) -> None:
         while await self._queue.made_due.wait():
             self._queue.made_due.clear()
