@@ -58,6 +58,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    _refuse_missing_paths(config)
     given.refuse_several_processes(config)
     chosen: str | None = config.getoption("--redis")
     if not chosen or chosen == _CLUSTER or given.given_redis(config):
@@ -70,6 +71,14 @@ def pytest_configure(config: pytest.Config) -> None:
     variables = pytest.MonkeyPatch()
     variables.setenv(binaries.REDIS_SERVER, str(server))
     config.add_cleanup(variables.undo)
+
+
+def _refuse_missing_paths(config: pytest.Config) -> None:
+    """Name a path that does not exist: the processes of xdist would only say "no tests ran"."""
+    folder = config.invocation_params.dir
+    missing = [one for one in config.args if not (folder / one.partition("::")[0]).exists()]
+    if missing:
+        raise pytest.UsageError(f"no such file or folder: {', '.join(missing)}")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

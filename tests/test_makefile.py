@@ -2,6 +2,7 @@
 
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -52,6 +53,13 @@ def test_what_a_commit_leaves_out_is_run_by_ci(tmp_path: Path) -> None:
     paths = re.findall(r" (tests/\S+)", newest)
     assert [one for one in ignored + paths if not (ROOT / one).exists()] == []
     assert "make test-all" in (ROOT / ".ci/run").read_text()
+
+
+def test_a_path_that_does_not_exist_is_named() -> None:
+    command = [sys.executable, "-m", "pytest", "-n", "1", "a/wrong/path"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == pytest.ExitCode.USAGE_ERROR
+    assert "no such file or folder: a/wrong/path" in done.stderr
 
 
 @pytest.mark.parametrize("verb", ["run", "lint"])
