@@ -4,7 +4,6 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 
-
 FILES = [
     *(
         path
@@ -14,3 +13,7 @@ FILES = [
     ),
     ROOT / "run.py",
 ]
+
+
+def module_of(path: Path) -> str:
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts)

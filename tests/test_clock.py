@@ -17,10 +17,8 @@ AT = datetime(2026, 1, 31, 9, 30, tzinfo=UTC)
         (AT, "2026-01-31T09:30:00.000Z"),
         (AT.replace(microsecond=7000), "2026-01-31T09:30:00.007Z"),
         (AT.replace(microsecond=999_999), "2026-01-31T09:30:00.999Z"),
-        (AT.replace(microsecond=1), "2026-01-31T09:30:00.000Z"),
         (AT.replace(year=99), "0099-01-31T09:30:00.000Z"),
         (AT.astimezone(timezone(timedelta(hours=14))), "2026-01-31T09:30:00.000Z"),
-        (AT.astimezone(timezone(timedelta(seconds=20))), "2026-01-31T09:30:00.000Z"),
     ],
 )
 def test_a_time_is_text_in_utc_with_milliseconds(at: datetime, text: str) -> None:

@@ -8,38 +8,14 @@ import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import Final
 
-ROOT: Final = Path(__file__).parent.parent
-
-HOOKS: Final = frozenset(
-    {
-        # tornado.web.RequestHandler
-        *("get", "head", "post", "put", "patch", "delete", "options"),
-        *("prepare", "initialize", "on_finish", "on_connection_close", "data_received"),
-        *("set_default_headers", "write_error", "log_exception", "compute_etag"),
-        # tornado.httputil
-        *("start_request", "on_close", "headers_received", "finish", "find_handler"),
-        *("write_headers", "write", "set_close_callback"),
-        # asyncio.Protocol
-        *("connection_made", "connection_lost", "eof_received", "pause_writing", "resume_writing"),
-        # logging.Handler, prometheus_client.Collector
-        *("emit", "collect"),
-    }
-)
-"""Methods that a framework defines and calls, and whose errors it handles."""
+from tests.paths import ROOT, module_of
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 Documented = ast.Module | ast.ClassDef | Function
 Parts = Iterator[tuple[str, Documented]]
 
-FILES: Final = [
-    path for folder in ("config", "tracker") for path in sorted((ROOT / folder).rglob("*.py"))
-]
-
-
-def module_of(path: Path) -> str:
-    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+FILES = [path for folder in ("config", "tracker") for path in sorted((ROOT / folder).rglob("*.py"))]
 
 
 @cache
@@ -55,27 +31,6 @@ def public_parts(name: str, node: ast.Module | ast.ClassDef) -> Parts:
             yield from public_parts(f"{name}.{child.name}", child)
         elif isinstance(child, Function) and not child.name.startswith("_"):
             yield f"{name}.{child.name}", child
-
-
-def is_hook(node: Documented, parents: set[str]) -> bool:
-    return isinstance(node, Function) and (node.name in HOOKS and node.name in parents)
-
-
-@cache
-def overrides(tree: ast.Module) -> set[str]:
-    """Return the names of the methods of all classes that have a base."""
-    return {
-        child.name
-        for node in ast.walk(tree)
-        if isinstance(node, ast.ClassDef) and node.bases
-        for child in node.body
-        if isinstance(child, Function)
-    }
-
-
-def is_empty(node: Documented) -> bool:
-    """Return whether `node` is a package's empty `__init__.py`."""
-    return isinstance(node, ast.Module) and not node.body
 
 
 def own_nodes(function: Function) -> Iterator[ast.AST]:
@@ -111,7 +66,7 @@ def test_every_module_and_public_class_has_a_docstring() -> None:
         name
         for path in FILES
         for name, node in public_parts(module_of(path), tree_of(path))
-        if not (isinstance(node, Function) or ast.get_docstring(node) or is_empty(node))
+        if not (isinstance(node, Function) or ast.get_docstring(node) or not node.body)
     ]
     assert missing == []
 
@@ -121,7 +76,7 @@ def test_every_public_function_names_the_errors_that_it_raises() -> None:
         name: errors
         for path in FILES
         for name, node in public_parts(module_of(path), tree_of(path))
-        if isinstance(node, Function) and not is_hook(node, overrides(tree_of(path)))
+        if isinstance(node, Function)
         if (errors := unnamed_errors(node))
     }
     assert unnamed == {}

@@ -219,7 +219,6 @@ def test_the_commands_of_systemd_name_its_units_and_folders(tmp_path: Path) -> N
     sources = re.findall(r"ops/systemd/\S+", commands)
     assert sources
     assert all(list(ROOT.glob(one)) for one in sources)
-    # `install` makes the folder of the file that only root may read.
     line = next(one for one in commands.splitlines() if "tracker.env" in one)
     copied = line.partition("#")[0].replace(environment_file, f"{tmp_path}/etc/tracker.env")
     pasted(copied, {})

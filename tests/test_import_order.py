@@ -9,7 +9,7 @@ from graphlib import TopologicalSorter
 from itertools import chain
 from pathlib import Path
 
-from tests.paths import FILES, ROOT
+from tests.paths import FILES, ROOT, module_of
 
 # Rooms on one line do not import each other.
 ORDER = (
@@ -46,10 +46,6 @@ MONGODB_DRIVERS_IN = "tracker.stores.mongodb.drivers"
 
 ARCHITECTURE = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
 FOLDERS = ("config", "scripts", "lab")
-
-
-def module_of(path: Path) -> str:
-    return ".".join(path.relative_to(ROOT).with_suffix("").parts)
 
 
 def room_of(module: str) -> str | None:

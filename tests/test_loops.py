@@ -60,19 +60,6 @@ async def test_a_failed_loop_is_reported_until_it_runs_steadily(
     await cancel_and_wait(task)
 
 
-async def test_a_loop_that_returns_too_early_is_restarted() -> None:
-    until, runs = asyncio.Event(), 0
-
-    async def run() -> None:
-        nonlocal runs
-        runs += 1
-        if runs == 3:
-            until.set()
-
-    await asyncio.wait_for(Loops().start("drain", run, until), PATIENCE_SECONDS)
-    assert runs == 3
-
-
 async def test_a_loop_that_awaited_something_cancelled_is_restarted() -> None:
     # The loop itself was not cancelled, so its end must not count as a stop.
     until, runs = asyncio.Event(), 0
@@ -129,15 +116,9 @@ async def test_a_loop_is_given_up_after_max_failures_in_a_row() -> None:
     assert stopped.is_set()
     with pytest.raises(LoopFailed, match="drain failed again and again"):
         supervised.check()
-
-
-async def test_a_callback_set_after_a_loop_was_given_up_is_called_at_once() -> None:
-    stopped, supervised = asyncio.Event(), Loops()
-    await asyncio.wait_for(
-        supervised.start("drain", Loop(99).run, max_failures=1), PATIENCE_SECONDS
-    )
-    supervised.on_give_up(stopped.set)
-    assert stopped.is_set()
+    late = asyncio.Event()
+    supervised.on_give_up(late.set)  # it is called at once
+    assert late.is_set()
 
 
 def test_the_pause_doubles_up_to_a_limit() -> None:

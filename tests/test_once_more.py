@@ -80,10 +80,8 @@ STOPPED = "def test_a():\n    fails_once('a')\ndef test_b():\n    fails_once('b'
         (MANY, "-v", 1),
         (CRASH, "-v", 1),
         (STOPPED, "-x", 2),
-        ("import no_such_module", "-v", 1),
-        ("", "-v", 5),
     ],
-    ids=["fails again", "too many", "crash", "stopped", "no module", "no tests"],
+    ids=["fails again", "too many", "crash", "stopped"],
 )
 def test_everything_else_is_a_failure(tmp_path: Path, tests: str, option: str, status: int) -> None:
     done = run(tmp_path, tests, option)

@@ -7,38 +7,21 @@ from tracker.public_url import PublicUrl
     ("url", "host", "port", "expected"),
     [
         ("http://tracker.test", "tracker.test", 80, True),
-        ("http://tracker.test", "tracker.test", 443, True),
         ("http://tracker.test", "tracker.test", 8080, False),
         ("http://tracker.test", "other.test", 80, False),
-        ("https://tracker.test", "tracker.test", 443, True),
         ("https://tracker.test", "tracker.test", 80, True),
         ("https://tracker.test", "tracker.test", 8443, False),
         ("http://tracker.test.:8080/", "tracker.test", 8080, True),
         ("http://tracker.test:8080", "tracker.test", 80, False),
-        ("http://tracker.test:8080", "tracker.test", 443, False),
         ("http://localhost:8080", "127.0.0.1", 8080, True),
         ("http://localhost:8080", "127.0.0.1", 8081, False),
         ("http://tracker.test", "localhost", 80, False),
-        ("http://localhost", "tracker.test", 80, False),
     ],
 )
 def test_an_address_is_the_services_on_the_port_of_either_scheme(
     url: str, host: str, port: int, expected: bool
 ) -> None:
     assert PublicUrl(url).is_at(host, port) is expected
-
-
-@pytest.mark.parametrize(
-    ("url", "port"),
-    [
-        ("http://tracker.test", 80),
-        ("https://tracker.test", 443),
-        ("http://tracker.test:443", 443),
-        ("https://tracker.test:8443", 8443),
-    ],
-)
-def test_a_url_without_a_port_has_the_one_of_its_scheme(url: str, port: int) -> None:
-    assert PublicUrl(url).port == port
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ class TlsAsk(Handler):
     room = "links"
 
     async def get(self) -> None:
+        """Raises BadRequest without a host, NotFound unless it is proven."""
         host = parameter(self.request.query, "domain")
         if not host:
             raise BadRequest("domain: required: the host a certificate is wanted for")
