@@ -81,16 +81,13 @@ def test_the_first_command_of_the_readme_makes_the_secrets_and_keeps_them(tmp_pa
     assert ".env" in (ROOT / ".gitignore").read_text("ascii").splitlines()
 
 
-@pytest.mark.parametrize("service", ["web", "worker"])
-def test_a_process_of_the_service_has_a_limit_of_memory(service: str) -> None:
-    assert re.fullmatch(r"\$\{\w+_MEMORY:-\d+[mg]\}", SERVICES[service]["mem_limit"])
-
-
-def test_every_variable_in_the_addresses_of_stores_is_the_password_of_that_store() -> None:
+def test_the_service_has_the_passwords_of_its_stores_and_limits_of_memory() -> None:
     variables = SERVICES["web"]["environment"]
     assert expanded(variables["REDIS_URL"]) == f"redis://:{PASSWORD}@valkey:6379/0"
-    assert f"tracker:{PASSWORD}@mongodb:" in expanded(variables["MONGODB_URI"])
-    assert "authSource=admin" in variables["MONGODB_URI"]
+    uri = expanded(variables["MONGODB_URI"])
+    assert f"tracker:{PASSWORD}@mongodb:" in uri and "authSource=admin" in uri
+    for name in ("web", "worker"):
+        assert re.fullmatch(r"\$\{\w+_MEMORY:-\d+[mg]\}", SERVICES[name]["mem_limit"])
 
 
 def test_no_command_that_docker_or_a_shell_expands_has_a_secret() -> None:

@@ -109,7 +109,6 @@ def test_every_kit_names_the_python_that_the_tests_of_a_push_run_on() -> None:
         ("rediss://:p@ec2-3-1-2-3.compute-1.amazonaws.com:6380", "web.1", "?ssl_cert_reqs=none"),
         ("rediss://:p@ec2-3-1-2-3.compute-1.amazonaws.com:6380", "", ""),
         ("rediss://:p@ec2-3.compute-1.amazonaws.com:6380/0?ssl_ca_certs=a", "web.1", ""),
-        ("rediss://:p@name.cache.amazonaws.com:6379", "web.1", ""),
         ("redis://:p@ec2-3-1-2-3.compute-1.amazonaws.com:6379", "web.1", ""),
     ],
 )

@@ -13,7 +13,6 @@ from tracker.stores.builtin import binaries
 
 FILES = sorted((ROOT / ".github/workflows").glob("*.yml"))
 TEXTS = [file.read_text("utf-8") for file in FILES]
-COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "compose.yaml").read_text("utf-8"))["services"]
 SERVERS = {"redis": "Redis", "valkey/valkey": "Valkey", "mongo": "MongoDB"}
 
 
@@ -83,12 +82,3 @@ def test_the_workflow_gives_options_and_paths_that_exist() -> None:
 def test_one_job_names_a_program_for_each_that_the_project_brings() -> None:
     named = workflow("stores.yml")["jobs"]["programs"]["env"]
     assert named.keys() == {binaries.REDIS_SERVER, binaries.MONGOD, "CHROMIUM"}
-
-
-def test_the_guide_says_whether_the_tests_have_seen_the_stores_of_compose() -> None:
-    section = (ROOT / OPERATIONS).read_text("utf-8").partition("### Versions")[2]
-    [said] = re.findall(r"`compose.yaml` starts[^.]*(?:\.\d[^.]*)*\.", section)
-    for service, name in (("valkey", "Valkey"), ("mongodb", "MongoDB")):
-        release = re.split(r"[:-]", COMPOSE[service]["image"])[1]
-        seen = is_among(release, versions(name, 1))
-        assert f"{name} {release}, which they have {'seen' if seen else 'not'}" in said
