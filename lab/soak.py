@@ -174,10 +174,7 @@ def _megabytes(pid: int) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Return the exit code: 0 without a fault, else 1.
-
-    Raises SystemExit if the service cannot be measured.
-    """
+    """Return the exit code: 0 without a fault, else 1."""
     parsed = _parser().parse_args(arguments)
     options = Options(**vars(parsed))
     result = on_own_stores("soak", lambda folder, stores: Soak(options, folder, stores).run())

@@ -142,10 +142,7 @@ class Abuse:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Return the exit code: 0 if every bound was kept, else 1.
-
-    Raises SystemExit if the service cannot be measured.
-    """
+    """Return the exit code: 0 if every bound was kept, else 1."""
     parsed = _parser().parse_args(arguments)
     options = Options(**vars(parsed))
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as silent:

@@ -94,10 +94,7 @@ async def _search(
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Return the exit code: 0 if everything was measured, whether or not targets are reached.
-
-    Raises SystemExit if something cannot be measured.
-    """
+    """Return the exit code: 0 if everything was measured, whether or not targets are reached."""
     parsed = _parser().parse_args(arguments)
     line, machine = ProgressLine(), Machine()
     try:

@@ -50,14 +50,13 @@ ShowProgress = Callable[[str], None]
 
 
 class Options(NamedTuple):
-    """The options of a run: `rate` in requests a second, `appendfsync` for Redis."""
+    """The options of a run: `rate` in requests a second."""
 
     seconds: float
     disturbances: int
     seed: int
     rate: float
     drains: int
-    appendfsync: str
     topology: str
 
 
@@ -68,7 +67,7 @@ class Proof:
         self._options = options
         self._folder = folder
         self._show_progress = show_progress
-        self._processes = Processes(folder, options.drains, options.appendfsync, options.topology)
+        self._processes = Processes(folder, options.drains, options.topology)
         self._settings = self._processes.settings
         self._ledger = Ledger()
         self._disturber = Disturber(self._processes.kinds)
@@ -204,15 +203,12 @@ async def _audit_stores(stores: Stores) -> Audit:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Return the exit code: 0 if every promise was kept, else 1.
-
-    Raises SystemExit if the service cannot be measured.
-    """
+    """Return the exit code: 0 if every promise was kept, else 1."""
     parsed = _parser().parse_args(arguments)
     seed = random.randrange(1_000_000) if parsed.seed is None else parsed.seed  # noqa: S311
     count = parsed.seconds // _SECONDS_EACH if parsed.kills is None else parsed.kills
     options = Options(
-        *(parsed.seconds, count, seed, parsed.rate, parsed.drains, parsed.appendfsync),
+        *(parsed.seconds, count, seed, parsed.rate, parsed.drains),
         parsed.topology,
     )
     folder, line = Path(tempfile.mkdtemp(prefix="chaos-")), ProgressLine()
@@ -264,13 +260,6 @@ def _parser() -> argparse.ArgumentParser:
         type=positive,
         default=2,
         help="drain processes; each takes over the entries of dead ones [2]",
-    )
-    parser.add_argument(
-        "--appendfsync",
-        choices=("always", "everysec"),
-        default="always",
-        help="how Redis flushes its journal; with everysec it acknowledges writes that it has not "
-        "flushed yet, so that a kill can lose them [always]",
     )
     parser.add_argument(
         "--topology",

@@ -109,9 +109,9 @@ class Processes:
     `settings` are those of the service.
     """
 
-    def __init__(self, folder: Path, drains: int, appendfsync: str, topology: str) -> None:
+    def __init__(self, folder: Path, drains: int, topology: str) -> None:
         [web] = free_ports(1)
-        self.topology = Topology(TOPOLOGIES[topology], folder, appendfsync)
+        self.topology = Topology(TOPOLOGIES[topology], folder)
         self.stores = self.topology.processes
         self.settings = Settings(
             host="127.0.0.1",

@@ -17,7 +17,25 @@ MEMBERS: Final = 3
 _TIMEOUT_SECONDS: Final = 2.0
 
 
-class SingleMongod:
+class Alone:
+    """The only server of a store: ready when it has started, and nothing takes over from it."""
+
+    processes: list[Process]
+
+    def prepare(self) -> None:
+        return
+
+    def is_complete(self) -> bool:
+        return True
+
+    def primary(self) -> Process:
+        return self.processes[0]
+
+    def demote(self) -> None:
+        return
+
+
+class SingleMongod(Alone):
     """One mongod."""
 
     actions: Sequence[str] = ("kill mongod", "stop mongod")
@@ -26,19 +44,6 @@ class SingleMongod:
         [port] = free_ports(1)
         self.uri = mongodb_uri(port)
         self.processes = [Process(mongod_program(folder)._replace(name="mongod"), port)]
-
-    def prepare(self) -> None:
-        """Do nothing: it is ready when it has started."""
-
-    def is_complete(self) -> bool:
-        """Return True: nothing takes over."""
-        return True
-
-    def primary(self) -> Process:
-        return self.processes[0]
-
-    def demote(self) -> None:
-        """Do nothing: nobody could take over."""
 
 
 class ReplicaSet:

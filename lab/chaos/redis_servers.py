@@ -11,7 +11,8 @@ from typing import Any, Final
 
 from redis import RedisError
 
-from lab.processes import Process, free_ports, with_options
+from lab.chaos.mongods import Alone
+from lab.processes import Process, free_ports
 from lab.redis_cluster import add_replica, client_of, cluster_redis, give_slots, is_formed
 from lab.redis_sentinel import SERVICE, sentinel
 from tracker.stores.builtin.child import Program
@@ -25,33 +26,20 @@ _DOWN_MS: Final = 2000
 """Milliseconds without an answer after which a sentinel takes a server for dead."""
 
 
-class SingleRedis:
+class SingleRedis(Alone):
     """One Redis."""
 
     actions: Sequence[str] = ("kill redis", "stop redis", "empty redis", "remove spool")
     journal_replicas = 0
     journal_partitions = 1
 
-    def __init__(self, folder: Path, appendfsync: str) -> None:
+    def __init__(self, folder: Path) -> None:
         [port] = free_ports(1)
         self.url = redis_url(port)
-        self.processes = [Process(_redis(folder, appendfsync), port)]
-
-    def prepare(self) -> None:
-        """Do nothing: it is ready when it has started."""
-
-    def is_complete(self) -> bool:
-        """Return True: nothing takes over."""
-        return True
-
-    def primary(self) -> Process:
-        return self.processes[0]
+        self.processes = [Process(_redis(folder), port)]
 
     def replicas(self, primary: Process) -> list[Process]:
         return []
-
-    def demote(self) -> None:
-        """Do nothing: nobody could take over."""
 
 
 class Replicated:
@@ -64,13 +52,13 @@ class Replicated:
     journal_replicas = 1
     journal_partitions = 2
 
-    def __init__(self, folder: Path, appendfsync: str) -> None:
+    def __init__(self, folder: Path) -> None:
         ports = free_ports(2 * SERVERS)
         redis, self._sentinels = ports[:SERVERS], ports[SERVERS:]
         hosts = ",".join(f"127.0.0.1:{port}" for port in self._sentinels)
         self.url = f"redis+sentinel://{hosts}/{SERVICE}"
         self._servers = [
-            Process(_replicated_redis(folder, number, port, redis[0], appendfsync), port)
+            Process(_replicated_redis(folder, number, port, redis[0]), port)
             for number, port in enumerate(redis, 1)
         ]
         self.processes = [
@@ -121,12 +109,11 @@ class Cluster:
     journal_replicas = 1
     journal_partitions = 6
 
-    def __init__(self, folder: Path, appendfsync: str) -> None:
+    def __init__(self, folder: Path) -> None:
         ports = free_ports(2 * SERVERS)
         self.url = "redis+cluster://" + ",".join(f"127.0.0.1:{port}" for port in ports)
         self.processes = [
-            Process(_cluster_redis(folder, number, appendfsync), port)
-            for number, port in enumerate(ports, 1)
+            Process(_cluster_redis(folder, number), port) for number, port in enumerate(ports, 1)
         ]
 
     def prepare(self) -> None:
@@ -185,20 +172,17 @@ def _role_of(port: int) -> list[Any]:
     return []
 
 
-def _cluster_redis(folder: Path, number: int, appendfsync: str) -> Program:
+def _cluster_redis(folder: Path, number: int) -> Program:
     own = folder / f"redis {number}"
     own.mkdir()
-    return cluster_redis(_redis(own, appendfsync))._replace(name=own.name)
+    return cluster_redis(_redis(own))._replace(name=own.name)
 
 
-def _redis(folder: Path, appendfsync: str) -> Program:
-    program = with_options(redis_program(folder), "--appendfsync", appendfsync)
-    return program._replace(name="redis")
+def _redis(folder: Path) -> Program:
+    return redis_program(folder)._replace(name="redis")
 
 
-def _replicated_redis(
-    folder: Path, number: int, port: int, first: int, appendfsync: str
-) -> Program:
+def _replicated_redis(folder: Path, number: int, port: int, first: int) -> Program:
     """Return a Redis with a file of settings, where sentinels note whose replica it is."""
     own = folder / f"redis {number}"
     own.mkdir()
@@ -206,7 +190,7 @@ def _replicated_redis(
     settings = own / "redis.conf"
     settings.write_text(
         f'bind 127.0.0.1\nport {port}\ndir "{own}"\nsave ""\nappendonly yes\n'
-        f"appendfsync {appendfsync}\nmaxmemory-policy noeviction\nrepl-diskless-sync-delay 0\n"
+        "appendfsync always\nmaxmemory-policy noeviction\nrepl-diskless-sync-delay 0\n"
         + (f"replicaof 127.0.0.1 {first}\n" if port != first else "")
     )
 

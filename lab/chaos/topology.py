@@ -39,9 +39,9 @@ TOPOLOGIES: Final = {
 class Topology:
     """The stores of one run, in a folder of their own."""
 
-    def __init__(self, kind: Kind, folder: Path, appendfsync: str) -> None:
+    def __init__(self, kind: Kind, folder: Path) -> None:
         self.actions = kind.actions
-        self.redis = kind.redis(folder, appendfsync)
+        self.redis = kind.redis(folder)
         self.mongod = kind.mongod(folder)
         self.processes = [*self.redis.processes, *self.mongod.processes]
 
