@@ -13,15 +13,11 @@ _SEEN_SECONDS: Final = 20.0
 _LOOK_SECONDS: Final = 0.001
 
 
-class NotSeen(CannotMeasure):
-    """A change that the other process does not see, with one line that says which."""
-
-
 async def measure_changes(port: int, other_port: int, scene: Scene, seconds: float) -> Outcome:
     """Change one link after the other on `port`; return how soon each is seen on `other_port`.
 
-    A latency counts from the answer to the change. Raises NotSeen if a change is refused, or not
-    seen after _SEEN_SECONDS.
+    A latency counts from the answer to the change. Raises CannotMeasure if a change is refused, or
+    not seen after _SEEN_SECONDS.
     """
     path = f"/api/short-links?accountId={scene.account_id}"
     _, listed = await call(port, scene.key, "GET", path)
@@ -37,13 +33,13 @@ async def measure_changes(port: int, other_port: int, scene: Scene, seconds: flo
         status, _ = await call(port, scene.key, "PATCH", f"/api/short-links/{link_id}", change)
         changed = time.perf_counter()
         if status != "200":
-            raise NotSeen(f"the change of {slug} was answered with {status}")
+            raise CannotMeasure(f"the change of {slug} was answered with {status}")
 
         async def is_seen(slug: str = slug, wanted: str = wanted) -> bool:
             return await _redirects(other_port, slug, wanted)
 
         if not await wait_until(is_seen, _SEEN_SECONDS, _LOOK_SECONDS):
-            raise NotSeen(f"the change of {slug} is not seen after {_SEEN_SECONDS:.0f} s")
+            raise CannotMeasure(f"the change of {slug} is not seen after {_SEEN_SECONDS:.0f} s")
         latencies.append(time.perf_counter() - changed)
     return outcome(latencies, passed, {})
 

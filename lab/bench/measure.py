@@ -36,10 +36,6 @@ SETTLE_SECONDS: Final = 2.0
 """The time from the end of the load until the stored documents are counted again."""
 
 
-class Faulty(CannotMeasure):
-    """A row that does not answer as it should, with one line that says how."""
-
-
 class Landed(msgspec.Struct, kw_only=True):
     """Numbers of documents: accepted, stored when the load ended, stored SETTLE_SECONDS later.
 
@@ -129,7 +125,7 @@ class Bench:
             )
             await asyncio.gather(*(process.terminate() for process in processes))
         if measured.outcome.errors.keys() - {NOT_SENT}:
-            raise Faulty(f"row {row.key}: {measured.outcome.errors}")
+            raise CannotMeasure(f"row {row.key}: {measured.outcome.errors}")
         return measured
 
     async def _prepare_requests(self, row: Row, port: int, scene: Scene) -> list[bytes]:
@@ -146,14 +142,14 @@ class Bench:
         return requests.clicks(scene, number)
 
     async def _load(self, port: int, traffic: Prepared, count: int) -> None:
-        """Send requests that are not measured. Raises Faulty after any wrong answer."""
+        """Send requests that are not measured. Raises CannotMeasure after any wrong answer."""
         load = Load(port, traffic, self._options.connections)
         try:
             outcome = await load.run(Closed(time.perf_counter(), WARM_UP_SECONDS, count))
         except (OSError, TimeoutError) as error:
-            raise Faulty(f"port {port} cannot be reached: {error}") from None
+            raise CannotMeasure(f"port {port} cannot be reached: {error}") from None
         if outcome.errors or not outcome.requests:
-            raise Faulty(f"port {port}: {outcome.requests:,} answers, and {outcome.errors}")
+            raise CannotMeasure(f"port {port}: {outcome.requests:,} answers, and {outcome.errors}")
 
     async def _measure_load(
         self,
@@ -213,13 +209,13 @@ class Bench:
 
 @asynccontextmanager
 async def _logs_read(row: Row, processes: Sequence[Process]) -> AsyncIterator[None]:
-    """Read the logs of processes. Raises Faulty if the first should have logged requests."""
+    """Read the logs of processes. Raises CannotMeasure if the first should have logged requests."""
     paths = [path for process in processes if (path := log_of(row, process))]
     with ExitStack() as stack:
         logs = [stack.enter_context(closing(LogPipe(path))) for path in paths]
         yield
         if logs and row.access_log and not logs[0].read_bytes:
-            raise Faulty(f"row {row.key}: nothing was logged")
+            raise CannotMeasure(f"row {row.key}: nothing was logged")
 
 
 def _cpu_seconds(processes: Sequence[Process], stores: Mapping[str, int]) -> dict[str, float]:

@@ -64,10 +64,6 @@ _SOCKETS: Final = re.compile(r"errors: connect (\d+), read (\d+), write (\d+), t
 _STATUSES: Final = re.compile(r"Non-2xx or 3xx responses: (\d+)")
 
 
-class WrkFailed(CannotMeasure):
-    """A run of wrk without a result, with one line that says why."""
-
-
 def is_installed() -> bool:
     return shutil.which("wrk") is not None
 
@@ -83,7 +79,7 @@ async def run(
     """Send `requests` in turn to 127.0.0.1 and return the outcome.
 
     Each connection sends as fast as it is answered, or all together `pace` a second. Two files are
-    left in `folder`. Raises WrkFailed if wrk does not end in time or prints no result.
+    left in `folder`. Raises CannotMeasure if wrk does not end in time or prints no result.
     """
     script, prepared = folder / "wrk.lua", folder / "requests"
     script.write_text(_SCRIPT if pace is None else _SCRIPT + _SCHEDULE.replace("RATE", str(pace)))
@@ -100,7 +96,7 @@ async def run(
         async with asyncio.timeout(seconds + _SPARE_SECONDS):
             printed, _ = await process.communicate()
     except TimeoutError:
-        raise WrkFailed(f"wrk did not end within {seconds + _SPARE_SECONDS:.0f} s") from None
+        raise CannotMeasure(f"wrk did not end within {seconds + _SPARE_SECONDS:.0f} s") from None
     finally:
         if process.returncode is None:
             process.kill()
@@ -113,14 +109,14 @@ async def run(
 
 
 def parse(printed: str) -> Outcome:
-    """Return the outcome that wrk printed. Raises WrkFailed if it printed none."""
+    """Return the outcome that wrk printed. Raises CannotMeasure if it printed none."""
     total = _TOTAL.search(printed)
     percentiles = {
         int(part): float(number) * _UNITS[unit]
         for part, number, unit in _PERCENTILE.findall(printed)
     }
     if total is None or not {50, 99} <= percentiles.keys():
-        raise WrkFailed(f"wrk printed: {' '.join(printed.split())[:300]}")
+        raise CannotMeasure(f"wrk printed: {' '.join(printed.split())[:300]}")
     errors = _errors(printed)
     return Outcome(
         requests=int(total[1]) - errors.get("other status", 0),

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from lab.bench import wrk
-from lab.bench.wrk import WrkFailed, parse
+from lab.bench.wrk import parse
+from lab.harness import CannotMeasure
 from tests.lab.answering import REDIRECT, answering
 
 PRINTED = """Running 3s test @ http://127.0.0.1:15173
@@ -47,7 +48,7 @@ def test_errors_are_reported_and_do_not_count_as_answers() -> None:
     ["", "unable to connect to 127.0.0.1:1 Connection refused\n", PRINTED.replace("99%", "98%")],
 )
 def test_output_without_a_result_is_an_error_that_quotes_it(printed: str) -> None:
-    with pytest.raises(WrkFailed, match="wrk printed: "):
+    with pytest.raises(CannotMeasure, match="wrk printed: "):
         parse(printed)
 
 
