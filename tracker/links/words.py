@@ -44,10 +44,9 @@ def words_of(slug: str, destination_url: str, internal_name: str) -> list[str]:
 
 
 def beginnings_of(search: str) -> list[Regex[str]]:
-    """Return the prefix patterns of a search, which a link matches all. The longest, mostly the
-    rarest, comes first."""
-    words = list(dict.fromkeys(islice(_words(search), _MAX_SEARCHED_WORDS)))
-    return [Regex(f"^{one}") for one in sorted(words, key=len, reverse=True)]
+    """Return the prefix patterns of a search, all of which a link matches."""
+    words = dict.fromkeys(islice(_words(search), _MAX_SEARCHED_WORDS))
+    return [Regex(f"^{one}") for one in words]
 
 
 def begun_url(search: str) -> Regex[str] | None:

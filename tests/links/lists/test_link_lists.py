@@ -7,6 +7,7 @@ import pytest
 from pymongo.errors import ExecutionTimeout, OperationFailure
 
 from tests.factories import LANDING, create_link, make_new_link
+from tests.stores.mongodb.profiler import profiled
 from tracker.ids import new_id
 from tracker.links.counts.recount import LinkRecount
 from tracker.links.lists import link_lists
@@ -120,6 +121,8 @@ async def test_a_total_is_exact_if_it_is_kept_or_counted_or_the_page_is_the_last
     page = services.links.lists.page
     totals = [(await page(ACCOUNT, WORDS, number, 5)).total for number in (1, 2, 3, 4)]
     assert totals == [Total(6, False), Total(11, False), Total(13), Total(15, False)]
+    after = (await page(ACCOUNT, WORDS, 2, 5)).next
+    assert (await page(ACCOUNT, WORDS, 3, 5, after=after)).total == Total(13, False)
     assert (await page(ACCOUNT, LinkFilter(), 1, 2)).total == Total(18)
     assert (await page(ACCOUNT, LinkFilter(search="s1"), 1, 3)).total.is_exact is False
     monkeypatch.setattr(link_lists, "COUNTED_LINKS", 13)
@@ -152,3 +155,16 @@ async def test_only_the_time_limit_of_counting_leads_to_a_page(
     else:
         with pytest.raises(OperationFailure):
             await services.links.lists.page(ACCOUNT, WORDS, 1, 5)
+
+
+@pytest.mark.parametrize("order", ORDERS)
+async def test_the_rarest_word_leads_to_the_links(
+    services: Services, monkeypatch: pytest.MonkeyPatch, order: LinkOrder
+) -> None:
+    monkeypatch.setattr(link_lists, "COUNTED_LINKS", 2)
+    await make_links(services)
+    async with profiled(services.stores.mongodb.database) as rows:
+        found = await services.links.lists.page(ACCOUNT, LinkFilter(search="s s10"), 1, 5, order)
+    assert [link.slug for link in found.links] == ["s10"]
+    assert found.total == Total(1)
+    assert max(row["keysExamined"] for row in rows if row["ns"].endswith(".links")) < 5

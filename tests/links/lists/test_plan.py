@@ -29,19 +29,20 @@ def test_a_list_is_read_in_the_order_of_its_index(wanted: LinkFilter, indexes: l
 
 
 @pytest.mark.parametrize("order", ORDERS)
-def test_words_lead_to_links_but_a_slug_does_sooner(order: LinkOrder) -> None:
-    wanted = LinkFilter(search="a", tags=TAGS, active=False)
-    assert plan_of(new_id(), wanted, order, by_words=True).hint == "by_words"
-    wanted = LinkFilter(search="a", slug="a")
-    assert plan_of(new_id(), wanted, order, by_words=True).hint == "in_order_of_slugs"
+def test_a_leading_word_is_looked_up(order: LinkOrder) -> None:
+    wanted = LinkFilter(search="a b", tags=TAGS, active=False)
+    for leading in range(2):
+        plan = plan_of(new_id(), wanted, order, leading)
+        assert plan.hint == "by_words"
+        assert plan.matching["words"]["$in"][0].pattern == ("^a", "^b")[leading]
 
 
-@pytest.mark.parametrize(("by_words", "field"), [(True, "words"), (False, "utm_source")])
+@pytest.mark.parametrize(("leading", "field"), [(0, "words"), (None, "utm_source")])
 def test_links_in_the_order_of_a_list_are_compared_by_the_fields_of_their_utm_values(
-    by_words: bool, field: str
+    leading: int | None, field: str
 ) -> None:
-    matching = plan_of(new_id(), LinkFilter(utm=UTM), "name", by_words).matching
-    compared = matching if by_words else matching["$and"][0]
+    matching = plan_of(new_id(), LinkFilter(utm=UTM), "name", leading).matching
+    compared = matching["$and"][0] if leading is None else matching
     assert {"words", "utm_source"} & compared.keys() == {field}
 
 

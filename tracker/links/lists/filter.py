@@ -45,15 +45,20 @@ def is_counted(wanted: LinkFilter) -> bool:
 
 
 def has_words(wanted: LinkFilter) -> bool:
-    """Return whether the index of words leads to the links."""
     return bool(wanted.search or wanted.utm)
 
 
-def conditions(wanted: LinkFilter, order: Order, by_words: bool) -> dict[str, Any]:
+def is_of_one_word(wanted: LinkFilter) -> bool:
+    """Return whether one condition of words is all, so that the index of words counts the links."""
+    others = wanted.tags or wanted.slug or wanted.active is not None or begun_url(wanted.search)
+    return not others and len(word_conditions(wanted, NEWEST_FIRST)) == 1
+
+
+def conditions(wanted: LinkFilter, order: Order, leading: int | None) -> dict[str, Any]:
     """Return the conditions of a filter for a list in an order.
 
-    `by_words`: the index of words leads to the links, by one condition. Otherwise each link in the
-    order of a list is compared, in 2 µs by the fields of its UTM values, in up to 30 by its words.
+    `leading` is the condition of words that the index of words looks up. Without it, each link in
+    the list's order is compared: in 2 µs by the fields of its UTM values, in up to 30 by its words.
     """
     matching: dict[str, Any] = {"archived": wanted.archived}
     if wanted.tags:
@@ -63,23 +68,23 @@ def conditions(wanted: LinkFilter, order: Order, by_words: bool) -> dict[str, An
     if wanted.slug is not None:
         # The collation lets the index find it. The pattern excludes other cases.
         matching["slug"] = {"$eq": wanted.slug, "$regex": f"^{re.escape(wanted.slug)}$"}
-    of_search = _of_search(wanted)
-    if by_words:
-        leading, *others = _of_utm_words(wanted, order) + of_search
-        matching |= leading
+    if leading is None:
+        filters = _of_utm_fields(wanted) + _of_search(wanted)
+    else:
+        others = word_conditions(wanted, order)
+        matching |= others.pop(leading)
         # MongoDB takes no index for these, whichever it would prefer.
         filters = [{"$nor": [{"words": {"$nin": one["words"]["$in"]}}]} for one in others]
-    else:
-        filters = _of_utm_fields(wanted) + of_search
     filters += _of_url(wanted)
     return matching | ({"$and": filters} if filters else {})
 
 
-def _of_utm_words(wanted: LinkFilter, order: Order) -> list[dict[str, Any]]:
+def word_conditions(wanted: LinkFilter, order: Order) -> list[dict[str, Any]]:
+    """Return the conditions of words, all of which a link of the list matches."""
     words = [words_of_utm(*one) for one in wanted.utm.items()]
     # An index of another collation has no texts to compare, but its keys can match patterns.
     exactly = list if order.collation is None else _exactly
-    return [{"words": {"$in": exactly(one)}} for one in words]
+    return [{"words": {"$in": exactly(one)}} for one in words] + _of_search(wanted)
 
 
 def _of_utm_fields(wanted: LinkFilter) -> list[dict[str, Any]]:
@@ -90,7 +95,6 @@ def _of_utm_fields(wanted: LinkFilter) -> list[dict[str, Any]]:
 
 
 def _of_search(wanted: LinkFilter) -> list[dict[str, Any]]:
-    """Return the conditions of a search, the longest word first: mostly it is the rarest."""
     if not wanted.search:
         return []
     begun = [{"words": {"$in": [one]}} for one in beginnings_of(wanted.search)]

@@ -5,6 +5,7 @@ its order: a first page, or one after a cursor, costs as much in a large account
 Other filters are counted within limits, and a read that MongoDB's time limit ends is 503.
 """
 
+import asyncio
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 from uuid import UUID
@@ -20,11 +21,19 @@ from tracker.links.counts.counts import (
     stages_of_parts,
 )
 from tracker.links.link import Link
-from tracker.links.lists.filter import LinkFilter, LinkOrder, has_words, is_counted
+from tracker.links.lists.filter import (
+    LinkFilter,
+    LinkOrder,
+    has_words,
+    is_counted,
+    is_of_one_word,
+    word_conditions,
+)
 from tracker.links.lists.plan import ListPlan, plan_of
 from tracker.stores.mongodb.database import MongoDB
 from tracker.stores.mongodb.documents import with_stored_ids
-from tracker.stores.mongodb.order import Position
+from tracker.stores.mongodb.list_indexes import LINK_LISTS
+from tracker.stores.mongodb.order import NEWEST_FIRST, Position
 from tracker.stores.mongodb.paging import all_of
 
 COUNT_SECONDS: Final = 1.0
@@ -94,8 +103,7 @@ class LinkLists:
             plan = plan_of(account_id, wanted, order)
             rows, total = await self._rows_and_total(plan, wanted, asked)
         else:
-            total = await self._count(account_id, wanted)
-            plan = _plan_by_total(account_id, wanted, order, total)
+            plan, total = await self._plan_and_total(account_id, wanted, order)
             rows = await self._read(plan, asked.stages(plan), asked.limit)
         found = _links(account_id, rows)
         links = found[:page_size]
@@ -114,8 +122,7 @@ class LinkLists:
         """Yield the account's links that pass the filter, in batches."""
         plan = plan_of(account_id, wanted, order)
         if has_words(wanted):
-            total = await self._count(account_id, wanted)
-            plan = _plan_by_total(account_id, wanted, order, total)
+            plan, _ = await self._plan_and_total(account_id, wanted, order)
         async for rows in all_of(self._reads, "links", *plan, _FIELDS):
             yield _links(account_id, rows)
 
@@ -130,7 +137,7 @@ class LinkLists:
         rows = [row for row in found if "slug" in row]
         kept = kept_counts(found[len(rows) :], tags)
         if kept is None:  # until a drain has completed those of an earlier release
-            return rows, await self._count(account_id, wanted)
+            return rows, await self._count(plan)
         return rows, Total(kept[tags[0] if tags else None].of(wanted.archived, wanted.active))
 
     async def _read(
@@ -140,9 +147,30 @@ class LinkLists:
             "links", stages, at_most, hint=plan.hint, collation=plan.order.collation
         )
 
-    async def _count(self, account_id: UUID, wanted: LinkFilter) -> Total:
+    async def _plan_and_total(
+        self, account_id: UUID, wanted: LinkFilter, order: LinkOrder
+    ) -> tuple[ListPlan, Total]:
+        """Return the plan of a list without a kept count, and its total within limits.
+
+        The rarest word leads to the links, unless more than COUNTED_LINKS have it.
+        """
+        leading = None
+        if has_words(wanted) and wanted.slug is None:
+            of_state = {"account_id": account_id, "archived": wanted.archived}
+            words = word_conditions(wanted, NEWEST_FIRST)
+            plans = [ListPlan(of_state | one, NEWEST_FIRST, LINK_LISTS["words"]) for one in words]
+            sizes = await asyncio.gather(*map(self._count, plans))
+            rarest = min(sizes, key=lambda one: (not one.is_exact, one.rows))
+            if rarest.is_exact:
+                leading = sizes.index(rarest)
+            if is_of_one_word(wanted):
+                return plan_of(account_id, wanted, order, leading), rarest
+        total = await self._count(plan_of(account_id, wanted, "newest", leading))
+        return plan_of(account_id, wanted, order, leading), total
+
+    async def _count(self, plan: ListPlan) -> Total:
         """Count the links of a list, up to COUNTED_LINKS and for COUNT_SECONDS."""
-        matching, by, hint = plan_of(account_id, wanted, "newest", by_words=has_words(wanted))
+        matching, by, hint = plan
         try:
             with pymongo.timeout(COUNT_SECONDS):
                 counted = await self._reads.count(
@@ -153,13 +181,6 @@ class LinkLists:
                 raise
             return Total(0, is_exact=False)
         return Total(min(counted, COUNTED_LINKS), counted <= COUNTED_LINKS)
-
-
-def _plan_by_total(
-    account_id: UUID, wanted: LinkFilter, order: LinkOrder, total: Total
-) -> ListPlan:
-    """Return the plan of a list: many matches of words are soon met in the order of the list."""
-    return plan_of(account_id, wanted, order, by_words=has_words(wanted) and total.is_exact)
 
 
 def _links(account_id: UUID, rows: list[dict[str, Any]]) -> list[Link]:

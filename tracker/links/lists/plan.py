@@ -18,20 +18,19 @@ class ListPlan(NamedTuple):
 
 
 def plan_of(
-    account_id: UUID, wanted: LinkFilter, order: LinkOrder, by_words: bool = False
+    account_id: UUID, wanted: LinkFilter, order: LinkOrder, leading: int | None = None
 ) -> ListPlan:
-    """Return the plan of a list. `by_words`: look its words up, and sort the matches."""
-    by_words = by_words and wanted.slug is None
+    """Return the plan of a list. `leading`: look this word condition up, and sort the matches."""
     by = ORDERS[order] if wanted.slug is None else ORDERS[order]._replace(collation=BY_NAME)
-    matching = {"account_id": account_id, **conditions(wanted, by, by_words)}
-    return ListPlan(matching, by, LINK_LISTS[_index_of(wanted, order, by_words)])
+    matching = {"account_id": account_id, **conditions(wanted, by, leading)}
+    return ListPlan(matching, by, LINK_LISTS[_index_of(wanted, order, leading)])
 
 
-def _index_of(wanted: LinkFilter, order: LinkOrder, by_words: bool) -> str:
+def _index_of(wanted: LinkFilter, order: LinkOrder, leading: int | None) -> str:
+    if leading is not None:
+        return "words"
     if wanted.slug is not None:
         return "a slug"
-    if by_words:
-        return "words"
     if wanted.active is False:  # even with a tag: few links are inactive
         return f"inactive {order}"
     return f"tags {order}" if wanted.tags else order
