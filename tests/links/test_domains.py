@@ -110,9 +110,7 @@ def test_any_text_becomes_a_canonical_name_or_is_rejected(text: str) -> None:
 
 
 @pytest.mark.usefixtures("long_memory")
-async def test_every_process_sees_a_change_of_a_domain(
-    services: Services,
-) -> None:
+async def test_every_process_sees_a_change_of_a_domain(services: Services) -> None:
     async with process(services.settings) as other:
 
         async def seen() -> ServedName | None:
@@ -189,9 +187,7 @@ async def test_two_claims_of_a_name_have_slugs_of_their_own_and_only_proof_decid
     assert await services.stores.mongodb["domains"].count_documents({}) == 1
 
 
-async def test_three_hundred_claims_keep_nobody_from_proving_a_name(
-    services: Services,
-) -> None:
+async def test_three_hundred_claims_keep_nobody_from_proving_a_name(services: Services) -> None:
     for _ in range(300):
         await services.links.domains.create(new_id(), NAME)
     owners = await services.links.domains.create(ACCOUNT, NAME)

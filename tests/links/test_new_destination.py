@@ -6,11 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from tracker.errors import BadRequest
-from tracker.links.destination import (
-    DESTINATION_FIELD,
-    OWN_REDIRECT,
-    redirect_address,
-)
+from tracker.links.destination import DESTINATION_FIELD, OWN_REDIRECT, redirect_address
 from tracker.syntax.url import MAX_CHARACTERS, check_url
 
 

@@ -62,9 +62,7 @@ async def test_one_of_simultaneous_renamers_wins(services: Services) -> None:
     assert "Spring" in names
 
 
-async def test_a_renamed_tag_frees_its_old_name_and_may_change_its_case(
-    services: Services,
-) -> None:
+async def test_a_renamed_tag_frees_its_old_name_and_may_change_its_case(services: Services) -> None:
     made = await services.links.tags.create(ACCOUNT, "Spring")
     assert (await services.links.tags.rename(made.id, "SPRING")).name == "SPRING"
     assert (await services.links.tags.rename(made.id, "Summer")).name == "Summer"

@@ -108,9 +108,7 @@ async def test_a_server_that_fails_is_no_answer(
     assert (check.proven, check.error) == (False, f"no answer for {' and '.join(failing)}")
 
 
-async def test_a_server_that_fails_for_one_record_may_prove_by_the_other(
-    dns: DnsServer,
-) -> None:
+async def test_a_server_that_fails_for_one_record_may_prove_by_the_other(dns: DnsServer) -> None:
     dns.fails(NAME, "SERVFAIL")
     dns.has(TXT, "TXT", f'"{VALUE}"')
     check = await look_up(WANTED, asking(dns))
@@ -172,15 +170,7 @@ def test_the_resolver_is_set_by_address_and_port(
     assert read({"DNS_RESOLVER": text}).dns_address == address
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "dns.example",
-        "127.0.0.1:0",
-        "127.0.0.1 127.0.0.2",
-        "[::1]",
-    ],
-)
+@pytest.mark.parametrize("text", ["dns.example", "127.0.0.1:0", "127.0.0.1 127.0.0.2", "[::1]"])
 def test_an_invalid_resolver_setting_is_rejected_by_name(text: str) -> None:
     with pytest.raises(SettingsError, match="DNS_RESOLVER="):
         read({"DNS_RESOLVER": text})

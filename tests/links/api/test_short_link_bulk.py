@@ -84,9 +84,7 @@ INVALID: list[tuple[Any, int, str]] = [
 ]
 
 
-async def test_if_one_link_is_invalid_none_is_stored_and_the_message_names_it(
-    world: World,
-) -> None:
+async def test_if_one_link_is_invalid_none_is_stored_and_the_message_names_it(world: World) -> None:
     own = await world.services.links.tags.create(world.account.id, "own")
     tag = await world.services.links.tags.create(world.other_account.id, "foreign")
     domain = await world.services.links.domains.create(world.other_account.id, "go.example")

@@ -10,22 +10,14 @@ from tracker.ids import EXAMPLE_ID, new_id
 
 
 async def test_a_link_is_shown_as_it_was_created(world: World) -> None:
-    made = (
-        await create(
-            world,
-        )
-    ).json()
+    made = (await create(world)).json()
     response = await send(world, "GET", made["id"])
     assert (response.status, response.json()) == (200, made)
     assert (await send(world, "GET", made["id"].upper())).json() == made
 
 
 async def test_an_archived_link_is_shown_as_such(world: World) -> None:
-    made = (
-        await create(
-            world,
-        )
-    ).json()
+    made = (await create(world)).json()
     assert (await send(world, "DELETE", made["id"])).status == 200
     response = await send(world, "GET", made["id"])
     assert (response.status, response.json()) == (200, {**made, "archived": True})

@@ -26,10 +26,7 @@ from tracker.service.services import Services
 )
 @pytest.mark.usefixtures("long_memory")
 async def test_a_change_reaches_every_process(
-    world: World,
-    method: str,
-    body: Any,
-    is_found: bool,
+    world: World, method: str, body: Any, is_found: bool
 ) -> None:
     async with process(world.services.settings) as other:
         link = await create_link(world.services, world.account.id, "abc")
@@ -69,8 +66,7 @@ async def test_a_change_and_a_deletion_at_once_both_take_effect(world: World) ->
     link = await create_link(world.services, world.account.id, "abc")
     bodies = [{"internal_name": f"name {number}"} for number in range(5)]
     await asyncio.gather(
-        *(send(world, "PATCH", link.id, body) for body in bodies),
-        send(world, "DELETE", link.id),
+        *(send(world, "PATCH", link.id, body) for body in bodies), send(world, "DELETE", link.id)
     )
     assert (await stored(world.services, link.id))["archived"]
     assert (await world.client.get("/c/abc")).status == 404

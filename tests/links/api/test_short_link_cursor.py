@@ -48,10 +48,7 @@ async def test_a_cursor_is_of_its_account_and_sort(world: World) -> None:
         ({"cursor": "é"}, rule),
         ({"cursor": cursor_of(new_id(), "newest", PageStart(2, Position(None, new_id())))}, rule),
         ({"cursor": cursor, "page": 2}, "page: not with cursor"),
-        (
-            {"cursor": cursor, "format": "csv"},
-            "cursor: not with text/csv, which has all rows",
-        ),
+        ({"cursor": cursor, "format": "csv"}, "cursor: not with text/csv, which has all rows"),
     ):
         response = await listed(world, query)
         assert (response.status, response.error) == (400, error)

@@ -19,9 +19,7 @@ PERSIAN_AND_A_FAMILY = "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645 \U0001f
 
 async def test_the_required_fields_are_enough_for_a_link_that_redirects(world: World) -> None:
     before = now()
-    response = await create(
-        world,
-    )
+    response = await create(world)
     assert response.status == 200
     link = response.json()
     assert list(link) == [
@@ -125,9 +123,7 @@ BROKEN_FIELDS: list[tuple[dict[str, Any], str]] = [
 
 @each_case("fields, error", BROKEN_FIELDS)
 async def test_a_broken_rule_is_named_with_its_field(
-    world: World,
-    fields: dict[str, Any],
-    error: str,
+    world: World, fields: dict[str, Any], error: str
 ) -> None:
     response = await create(world, **fields)
     assert response.status == 400

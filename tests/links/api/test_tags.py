@@ -133,8 +133,7 @@ async def test_a_deleted_tag_is_removed_from_all_links(world: World) -> None:
 
 
 async def test_a_tag_can_be_deleted_again_after_a_crash(
-    world: World,
-    monkeypatch: pytest.MonkeyPatch,
+    world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def fail(*_: object) -> None:
         raise Unavailable("storage is unavailable; try again")
@@ -152,8 +151,7 @@ async def test_a_tag_can_be_deleted_again_after_a_crash(
 
 
 async def test_links_that_are_tagged_during_the_deletion_lose_the_tag_too(
-    world: World,
-    monkeypatch: pytest.MonkeyPatch,
+    world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tag = await world.services.links.tags.create(world.account.id, "Spring")
     delete = Tags.delete

@@ -13,14 +13,7 @@ from tests.links.processes import process
 from tracker.errors import BadRequest, NotFound
 from tracker.ids import new_id
 from tracker.links.counts import pieces
-from tracker.links.counts.counts import (
-    PARTS,
-    CountKey,
-    LinkCount,
-    LinkCounts,
-    difference,
-    state_of,
-)
+from tracker.links.counts.counts import PARTS, CountKey, LinkCount, LinkCounts, difference, state_of
 from tracker.links.counts.pieces import CountedLink
 from tracker.links.counts.recount import LinkRecount
 from tracker.links.link import Link
@@ -59,11 +52,7 @@ def test_a_count_has_a_number_of_each_state(
                 BLUE: {"inactive": 1},
             },
         ),
-        (
-            [LIVE, LIVE],
-            [GONE],
-            {None: {"active": -2, "archived_active": 1}, RED: {"active": -2}},
-        ),
+        ([LIVE, LIVE], [GONE], {None: {"active": -2, "archived_active": 1}, RED: {"active": -2}}),
         ([CountedLink(ACCOUNT, [RED, RED], True, False)], [LIVE], {}),
     ],
 )
