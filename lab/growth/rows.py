@@ -63,7 +63,7 @@ ROWS: Final = (
     Row("two-tags", "lists", "links with both of two tags", "ms", max_large=100),
     Row("two-tags-name", "lists", "the same, by name", "ms", max_large=100),
     Row("no-utm", "lists", "links without utm_source, by name", "ms", max_large=100),
-    Row("no-utm-tag", "lists", "the same with a tag", "ms", max_large=1250),
+    Row("no-utm-tag", "lists", "the same with a tag", "ms", max_large=100),
     Row("tag-inactive", "lists", "links with a tag and active=false", "ms", max_large=100),
     Row("search", "lists", "search without a match", "ms", max_large=100),
     Row("csv", "lists", "CSV, newest first", "us a row", max_large=40),
