@@ -18,7 +18,7 @@ from config.settings import Settings
 from lab import chromium
 from lab.harness import on_own_stores, option_parser
 from lab.sample_account import SampleAccount
-from tracker.access.sessions import Client
+from tracker.access.sessions import SessionClient
 from tracker.service.http_servers import make_server
 from tracker.service.services import Services
 
@@ -104,7 +104,7 @@ async def _take_one(
         reduced_motion="reduce",
     )
     agent = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
-    client = Client(address="198.51.100.0/24", user_agent=agent, counted_as="198.51.100.7")
+    client = SessionClient(address="198.51.100.0/24", user_agent=agent, counted_as="198.51.100.7")
     owner = account.members[0]
     session = await services.access.sessions.start(owner.person_id, owner.account_id, client)
     await context.add_cookies([{"name": "session", "value": session[1], "url": BASE_URL}])

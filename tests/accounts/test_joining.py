@@ -13,7 +13,7 @@ from tracker.access.audit import AuditFilter
 from tracker.access.invitations import InvitationKind
 from tracker.access.principal import Author
 from tracker.access.roles import Role
-from tracker.access.sessions import Client, Session
+from tracker.access.sessions import Session, SessionClient
 from tracker.accounts.joining import JoinForm
 from tracker.accounts.people import Person
 from tracker.accounts.sign_in_limit import PER_MINUTE
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.redis
 
 ADA, GRACE = "ada@example.com", "grace@example.com"
 OLD, NEW = "the password so far", "another password"
-BROWSER = Client(address="203.0.113.0/24", user_agent="a browser", counted_as="203.0.113.7")
+BROWSER = SessionClient(address="203.0.113.0/24", user_agent="a browser", counted_as="203.0.113.7")
 FORM = JoinForm(password=NEW, name="Ada")
 
 

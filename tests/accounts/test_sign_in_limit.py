@@ -5,7 +5,7 @@ from msgspec.structs import replace
 
 from tests.web.person import BROWSER, create_person
 from tracker.access.rate_limit import LimitScope, Usage
-from tracker.access.sessions import Client
+from tracker.access.sessions import SessionClient
 from tracker.accounts.people import Person
 from tracker.accounts.sign_in_limit import (
     FOR_EMAIL,
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.redis
 EMAIL, HOME, ELSEWHERE = "ada@example.com", "198.51.100.7", "203.0.113.7"
 
 
-def client_at(services: Services, address: str) -> Client:
+def client_at(services: Services, address: str) -> SessionClient:
     counted_as = services.access.rate_limiter.counted_as(address)
     return replace(BROWSER, address=truncated(address), counted_as=counted_as)
 

@@ -10,7 +10,7 @@ import pyotp
 
 from tests.web.client import Client, Response
 from tracker.access.roles import Role
-from tracker.access.sessions import Client as Browser
+from tracker.access.sessions import SessionClient
 from tracker.accounts.people import Person
 from tracker.accounts.totp import recovery_digest
 from tracker.ids import new_id
@@ -18,7 +18,7 @@ from tracker.service.services import Services
 
 PASSWORD = "correct horse battery staple"
 TOTP_SECRET = "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"
-BROWSER = Browser(address="203.0.113.0/24", user_agent="a browser", counted_as="203.0.113.7")
+BROWSER = SessionClient(address="203.0.113.0/24", user_agent="a browser", counted_as="203.0.113.7")
 
 
 async def create_person(

@@ -19,7 +19,7 @@ from tracker.stores.mongodb.transaction import MongoSession
 _MADE_BY_KEYS: Final = {"created_by.kind": ActorKind.API_KEY}
 
 
-class ParentKey(msgspec.Struct, frozen=True, kw_only=True):
+class KeyMaker(msgspec.Struct, frozen=True, kw_only=True):
     """The key that created another."""
 
     id: UUID
@@ -33,9 +33,9 @@ def valid_filter() -> dict[str, Any]:
     return {"revoked_at": None, "$or": unexpired}
 
 
-async def parents_of(database: Database, parent_ids: Sequence[UUID]) -> dict[UUID, ParentKey]:
+async def parents_of(database: Database, parent_ids: Sequence[UUID]) -> dict[UUID, KeyMaker]:
     rows = database["api_keys"].find({"_id": {"$in": [*parent_ids]}}, ["name", "revoked_at"])
-    return {row["_id"]: as_struct(ParentKey, row) async for row in rows}
+    return {row["_id"]: as_struct(KeyMaker, row) async for row in rows}
 
 
 async def descendants(

@@ -40,7 +40,7 @@ _LAST_SEEN_INTERVAL: Final = timedelta(minutes=1)
 _MAX_USER_AGENT_CHARACTERS: Final = 300
 
 
-class Client(msgspec.Struct, frozen=True, kw_only=True):
+class SessionClient(msgspec.Struct, frozen=True, kw_only=True):
     """The client of a session. `counted_as`, its address for limits, is never stored or logged."""
 
     address: str
@@ -92,7 +92,7 @@ class Sessions:
         self,
         person_id: UUID,
         account_id: UUID,
-        client: Client,
+        client: SessionClient,
         transaction: MongoSession | None = None,
         signed_in_at: datetime | None = None,
     ) -> tuple[Session, str]:

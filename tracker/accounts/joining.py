@@ -11,14 +11,14 @@ from tracker.access.audit import FieldChange
 from tracker.access.invitations import Invitation, InvitationKind, token_expired
 from tracker.access.principal import Author
 from tracker.access.roles import Role
-from tracker.access.sessions import Client, Session
+from tracker.access.sessions import Session, SessionClient
 from tracker.accounts.accounts import Account, Accounts
 from tracker.accounts.identity import Identity
 from tracker.accounts.members import Member
 from tracker.accounts.membership import member_object
 from tracker.accounts.passwords import check_new_password
 from tracker.accounts.people import Person
-from tracker.accounts.sign_in import WRONG_CREDENTIALS, SignIn
+from tracker.accounts.sign_in import WRONG_CREDENTIALS, SigningIn
 from tracker.accounts.sign_in_limit import SignInLimit
 from tracker.errors import BadRequest, Unauthorized
 from tracker.stores.mongodb.transaction import MongoSession, run_in_transaction
@@ -53,7 +53,7 @@ class Joining:
     """The use of invitations and password resets."""
 
     def __init__(
-        self, identity: Identity, accounts: Accounts, sign_in: SignIn, limit: SignInLimit
+        self, identity: Identity, accounts: Accounts, sign_in: SigningIn, limit: SignInLimit
     ) -> None:
         self._identity = identity
         self._accounts = accounts
@@ -78,7 +78,7 @@ class Joining:
             needs_code=_needs_code(invitation, person),
         )
 
-    async def join(self, token: str, form: JoinForm, client: Client) -> tuple[Session, str]:
+    async def join(self, token: str, form: JoinForm, client: SessionClient) -> tuple[Session, str]:
         """Use a token; return a new session of its person, and the session's secret.
 
         Raises NotFound if the token is not open, BadRequest if a field breaks a rule. Raises
@@ -111,7 +111,7 @@ class Joining:
         return None if email is None else await self._identity.people.find_by_email(email)
 
     async def _join_existing(
-        self, token: str, email: str, form: JoinForm, client: Client
+        self, token: str, email: str, form: JoinForm, client: SessionClient
     ) -> Person:
         person = await self._sign_in.identify(email, form.password, client, form.code)
 
@@ -125,7 +125,7 @@ class Joining:
         return await run_in_transaction(self._identity.database, work)
 
     async def _join_new(
-        self, token: str, invitation: Invitation, email: str, form: JoinForm, client: Client
+        self, token: str, invitation: Invitation, email: str, form: JoinForm, client: SessionClient
     ) -> Person:
         if not form.name:
             raise BadRequest("name: required")
@@ -140,7 +140,7 @@ class Joining:
         return await run_in_transaction(self._identity.database, work)
 
     async def _add(
-        self, token: str, person: Person, client: Client, transaction: MongoSession
+        self, token: str, person: Person, client: SessionClient, transaction: MongoSession
     ) -> Person:
         """Use the invitation of `token`: make the person a member of its account."""
         invitation = await self._use(token, transaction)
@@ -155,7 +155,7 @@ class Joining:
         return replace(person, account_id=account_id)
 
     async def _reset(
-        self, token: str, invitation: Invitation, form: JoinForm, client: Client
+        self, token: str, invitation: Invitation, form: JoinForm, client: SessionClient
     ) -> Person:
         """Set the person's new password and end their sessions; return the person."""
         person = invitation.person_id and await self._identity.people.find(invitation.person_id)
@@ -194,7 +194,7 @@ class Joining:
         action: str,
         member: Member,
         person: Person,
-        client: Client,
+        client: SessionClient,
         transaction: MongoSession,
         changes: dict[str, FieldChange] | None = None,
     ) -> None:

@@ -14,14 +14,14 @@ from tracker.accounts.identity import Identity
 from tracker.accounts.people import Person
 from tracker.accounts.second_factor import SecondFactor
 from tracker.accounts.self_service import Requester, SelfService
-from tracker.accounts.sign_in import SignIn
+from tracker.accounts.sign_in import SigningIn
 from tracker.errors import BadRequest, Unauthorized
 from tracker.stores.mongodb.transaction import MongoSession, run_in_transaction
 
 _PASSWORD = "password"  # noqa: S105
 
 
-class TotpSetup(NamedTuple):
+class NewSecret(NamedTuple):
     """The secret for an authenticator app, and the URI that carries it."""
 
     secret: str
@@ -42,7 +42,7 @@ class SecondFactorSetup:
     def __init__(
         self,
         identity: Identity,
-        sign_in: SignIn,
+        sign_in: SigningIn,
         self_service: SelfService,
         second_factor: SecondFactor,
         issuer: str,
@@ -53,7 +53,7 @@ class SecondFactorSetup:
         self._second_factor = second_factor
         self._issuer = issuer
 
-    async def begin(self, requester: Requester, password: str) -> TotpSetup:
+    async def begin(self, requester: Requester, password: str) -> NewSecret:
         """Return a new secret, which takes effect with its first code.
 
         Raises BadRequest if the second factor is on or the password is wrong, RateLimited after too
@@ -70,7 +70,7 @@ class SecondFactorSetup:
             "new_totp_session": requester.session.id,
         }
         await self._identity.people.change(person.id, waiting)
-        return TotpSetup(secret, totp.setup_uri(secret, person.email, self._issuer))
+        return NewSecret(secret, totp.setup_uri(secret, person.email, self._issuer))
 
     async def switch_on(self, requester: Requester, code: str) -> SwitchedOn:
         """Switch the second factor on, end every session, and return the recovery codes.

@@ -11,10 +11,10 @@ from uuid import UUID
 
 from tracker.access.audit import FieldChange
 from tracker.access.principal import Author
-from tracker.access.sessions import SESSION_ENDED, Client, Session
+from tracker.access.sessions import SESSION_ENDED, Session, SessionClient
 from tracker.accounts.identity import Identity
 from tracker.accounts.passwords import check_new_password
-from tracker.accounts.sign_in import SignIn, session_object
+from tracker.accounts.sign_in import SigningIn, session_object
 from tracker.errors import BadRequest, Forbidden, NotFound, Unauthorized
 from tracker.stores.mongodb.transaction import MongoSession, run_in_transaction
 
@@ -26,13 +26,13 @@ class Requester(NamedTuple):
 
     session: Session
     author: Author
-    client: Client
+    client: SessionClient
 
 
 class SelfService:
     """Sessions, passwords and names, as their own people change them."""
 
-    def __init__(self, identity: Identity, sign_in: SignIn) -> None:
+    def __init__(self, identity: Identity, sign_in: SigningIn) -> None:
         self._identity = identity
         self._sign_in = sign_in
 

@@ -18,7 +18,7 @@ from tracker.accounts.people import People
 from tracker.accounts.second_factor import SecondFactor
 from tracker.accounts.second_factor_setup import SecondFactorSetup
 from tracker.accounts.self_service import SelfService
-from tracker.accounts.sign_in import SignIn
+from tracker.accounts.sign_in import SigningIn
 from tracker.accounts.sign_in_limit import SignInLimit
 from tracker.accounts.time_zones import TimeZones
 from tracker.conversions.account_rules import AccountRules
@@ -42,7 +42,7 @@ class AccountServices(NamedTuple):
     members: Members
     membership: Membership
     joining: Joining
-    sign_in: SignIn
+    sign_in: SigningIn
     sign_in_limit: SignInLimit
     passwords: Passwords
     self_service: SelfService
@@ -70,7 +70,7 @@ def build(
     accounts, identity = Accounts(stores.mongodb), _identity(stores, access)
     sign_in_limit = SignInLimit(access.rate_limiter)
     second_factor = SecondFactor(identity, SecretBox(secret_keys, Purpose.TOTP))
-    sign_in = SignIn(identity, sign_in_limit, second_factor)
+    sign_in = SigningIn(identity, sign_in_limit, second_factor)
     self_service = SelfService(identity, sign_in)
     return AccountServices(
         accounts=accounts,

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from tracker.access.audit import AuditObject
 from tracker.access.principal import Author
-from tracker.access.sessions import Client, Session
+from tracker.access.sessions import Session, SessionClient
 from tracker.accounts.identity import Identity
 from tracker.accounts.members import Member
 from tracker.accounts.people import Person
@@ -33,7 +33,7 @@ REFUSED_AFTER_SECONDS: Final = 1.0
 _NAME_CHARACTERS: Final = 100
 
 
-class SignIn:
+class SigningIn:
     """Checks credentials and starts sessions."""
 
     def __init__(self, identity: Identity, limit: SignInLimit, second_factor: SecondFactor) -> None:
@@ -42,14 +42,14 @@ class SignIn:
         self._second_factor = second_factor
 
     async def sign_in(
-        self, email: str, password: str, client: Client, code: str | None = None
+        self, email: str, password: str, client: SessionClient, code: str | None = None
     ) -> tuple[Session, str]:
         """Return a new session and its secret. Raises as `identify` and `start_session` do."""
         person = await self.identify(email, password, client, code)
         return await self.start_session(person, client)
 
     async def identify(
-        self, email: str, password: str, client: Client, code: str | None = None
+        self, email: str, password: str, client: SessionClient, code: str | None = None
     ) -> Person:
         """Return the person with these credentials. Codes share the passwords' limits.
 
@@ -62,7 +62,7 @@ class SignIn:
         await self._limit.forget_reserve(person, client)
         return await self._with_current_hash(person, password)
 
-    async def check_code(self, person: Person, code: str | None, client: Client) -> None:
+    async def check_code(self, person: Person, code: str | None, client: SessionClient) -> None:
         """Check the second factor of a person who resets the password.
 
         Raises Unauthorized if it is missing or wrong, RateLimited after too many attempts.
@@ -76,7 +76,12 @@ class SignIn:
         await self._limit.forget_reserve(person, client)
 
     async def confirm(
-        self, session: Session, field: str, password: str, client: Client, code: str | None = None
+        self,
+        session: Session,
+        field: str,
+        password: str,
+        client: SessionClient,
+        code: str | None = None,
     ) -> Person:
         """Check the password that a session's person has typed again; return the person.
 
@@ -95,7 +100,7 @@ class SignIn:
         await self._limit.forget_reserve(person, client)
         return person
 
-    async def start_session(self, person: Person, client: Client) -> tuple[Session, str]:
+    async def start_session(self, person: Person, client: SessionClient) -> tuple[Session, str]:
         """Start a session of an identified person, in the last used account.
 
         Raises Forbidden if the person is in no account, Unauthorized if `person` is outdated.
@@ -115,7 +120,7 @@ class SignIn:
         return await run_in_transaction(self._identity.database, work)
 
     async def _matches(
-        self, email: str, person: Person | None, password: str, client: Client
+        self, email: str, person: Person | None, password: str, client: SessionClient
     ) -> bool:
         """Count an attempt; return whether the password is right.
 
@@ -132,13 +137,13 @@ class SignIn:
         await asyncio.sleep(began + REFUSED_AFTER_SECONDS - time.monotonic())
         raise refusal.error()
 
-    async def _has_reserve(self, person: Person, client: Client) -> bool:
+    async def _has_reserve(self, person: Person, client: SessionClient) -> bool:
         """Count an attempt in the network's reserve; return whether the reserve allows it."""
         return is_known_network(person, client) and not await self._limit.count_reserve(
             person, client
         )
 
-    async def _verify(self, person: Person | None, password: str, client: Client) -> bool:
+    async def _verify(self, person: Person | None, password: str, client: SessionClient) -> bool:
         if await self._identity.passwords.verify(person.password if person else None, password):
             return True
         SIGN_INS_REFUSED.inc()
@@ -155,7 +160,7 @@ class SignIn:
         return replace(person, password=rehashed)
 
     async def _start(
-        self, person: Person, member: Member, client: Client, transaction: MongoSession
+        self, person: Person, member: Member, client: SessionClient, transaction: MongoSession
     ) -> tuple[Session, str]:
         account_id = member.account_id
         session, secret = await self._identity.sessions.start(

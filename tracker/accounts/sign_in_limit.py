@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 from uuid import UUID
 
 from tracker.access.rate_limit import LimitScope, RateLimiter
-from tracker.access.sessions import Client
+from tracker.access.sessions import SessionClient
 from tracker.accounts.people import Person
 from tracker.errors import RateLimited
 from tracker.limits.allowance import Allowance
@@ -62,18 +62,18 @@ class SignInLimit:
         self._limiter = limiter
         self._in_memory = Allowance(PER_MINUTE)
 
-    async def count(self, email: str, client: Client) -> Refusal | None:
+    async def count(self, email: str, client: SessionClient) -> Refusal | None:
         return await self._count(_counter(_ADDRESS, client.counted_as), _email_counter(email))
 
     async def count_email(self, email: str) -> Refusal | None:
         """Count an attempt for the e-mail of a reset whose token the client has."""
         return await self._count(_email_counter(email))
 
-    async def count_reserve(self, person: Person, client: Client) -> Refusal | None:
+    async def count_reserve(self, person: Person, client: SessionClient) -> Refusal | None:
         """Count an attempt in a person's reserve for a known network."""
         return await self._count(*_reserve_counters(person, client))
 
-    async def forget_reserve(self, person: Person, client: Client) -> None:
+    async def forget_reserve(self, person: Person, client: SessionClient) -> None:
         """Forget the attempts of a reserve once password and second factor, if on, were right.
 
         A right password alone must not: its codes share the reserve. Never raises.
@@ -102,7 +102,7 @@ class SignInLimit:
         return None if exhausted is None else Refusal(exhausted.name, 60)
 
 
-def is_known_network(person: Person, client: Client) -> bool:
+def is_known_network(person: Person, client: SessionClient) -> bool:
     """Return whether the person has signed in from the client's network before."""
     return network_digest(client.address) in person.networks
 
@@ -112,7 +112,7 @@ def network_digest(network: str) -> bytes:
     return blake2b(network.encode(), digest_size=_DIGEST_BYTES).digest()
 
 
-def _reserve_counters(person: Person, client: Client) -> tuple[_Counter, _Counter]:
+def _reserve_counters(person: Person, client: SessionClient) -> tuple[_Counter, _Counter]:
     return (
         _counter(_RESERVE, _digest(f"{person.email} {client.counted_as}")),
         _counter(_NETWORK_RESERVE, _digest(f"{person.email} {client.address}")),

@@ -8,7 +8,7 @@ from msgspec import Meta
 
 from tracker.access.roles import SCOPES_OF, Role
 from tracker.access.session_cookie import SessionCookie
-from tracker.access.sessions import Client, Session
+from tracker.access.sessions import Session, SessionClient
 from tracker.accounts.members import Member
 from tracker.accounts.self_service import Requester
 from tracker.accounts.services import AccountCall, AccountServices
@@ -223,8 +223,8 @@ async def sign_out(call: AccountCall[Nothing, Nothing]) -> AnswerWithHeaders[Don
     return signed_out_answer(call.services)
 
 
-def client_of(call: PublicCall[AccountServices, Any, Any]) -> Client:
-    return Client(
+def client_of(call: PublicCall[AccountServices, Any, Any]) -> SessionClient:
+    return SessionClient(
         address=call.address, user_agent=call.client.user_agent, counted_as=call.counted_as
     )
 
@@ -250,7 +250,7 @@ def signed_out_answer(services: AccountServices) -> AnswerWithHeaders[Done]:
 
 
 def requester_of(call: AccountCall[Any, Any]) -> Requester:
-    client = Client(
+    client = SessionClient(
         address=call.address, user_agent=call.session.user_agent, counted_as=call.counted_as
     )
     return Requester(call.session, call.author, client)
