@@ -16,7 +16,7 @@ from tests.factories import CHROME, make_click
 from tests.ingest import ledger
 from tests.stores.redis.own_redis import unavailable_redis
 from tests.stores.redis.skipped_writes import skipped_writes
-from tracker.calendar import calendar_of
+from tracker.calendar import ChangedCalendar, calendar_of
 from tracker.clicks import visitors
 from tracker.clicks.click import Click
 from tracker.clicks.visitors import TTL_SECONDS, Visitors
@@ -93,6 +93,19 @@ async def test_the_day_of_an_account_ends_at_its_own_midnight(services: Services
     assert f"visitors:salt:Europe/Berlin:{day}".encode() in salts
     for name in await services.stores.redis.keys("visitors:*"):
         assert TTL_SECONDS - 60 < await services.stores.redis.ttl(name) <= TTL_SECONDS
+
+
+async def test_a_visitor_of_today_stays_known_when_the_zone_is_to_change_tomorrow(
+    services: Services,
+) -> None:
+    assert await first(services, FIRST) == [True]
+    tomorrow = moment(FIRST.at + DAY).date()
+    changed = ChangedCalendar("Europe/Berlin", tomorrow, calendar_of("UTC"))
+    clicks = [again(at=FIRST.at + 1), again(at=FIRST.at + DAY), again(at=FIRST.at + DAY + 1)]
+    found = await services.clicks.visitors.first_clicks(clicks, {FIRST.account_id: changed})
+    assert [one.id in found for one in clicks] == [False, True, False]
+    salts: Any = await services.stores.redis.keys("visitors:salt:Europe/Berlin:*")
+    assert salts == [f"visitors:salt:Europe/Berlin:{tomorrow}".encode()]
 
 
 async def test_accounts_of_other_zones_keep_their_visitors_in_one_call(services: Services) -> None:
