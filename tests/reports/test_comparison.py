@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from tracker.calendar import calendar_of
-from tracker.reports.comparison import Compared, Comparison, change_of, other_range
+from tracker.reports.comparison import Compared, DayComparison, change_of, other_range
 from tracker.reports.periods import DayRange
 from tracker.reports.query import Measures
 
@@ -129,7 +129,7 @@ def test_days_that_are_not_over_are_compared_up_to_the_same_time_of_the_same_day
     now: str, range_: tuple[str, str], compared: Compared, last: str, until: str
 ) -> None:
     own = days(*range_)
-    found = Comparison(own, other_range(own, compared), compared).at(calendar_of("UTC"), at(now))
+    found = DayComparison(own, other_range(own, compared), compared).at(calendar_of("UTC"), at(now))
     assert found.until == at(f"{found.last.isoformat()}T{until}")
     assert f"{found.last:%m-%d}" == last
     assert found.days == other_range(own, compared)
@@ -152,16 +152,16 @@ def test_other_days_that_have_all_passed_are_compared_whole(
 ) -> None:
     own = days(*range_)
     other = other_range(own, compared)
-    found = Comparison(own, other, compared).at(calendar_of("UTC"), at(now))
+    found = DayComparison(own, other, compared).at(calendar_of("UTC"), at(now))
     assert found == (other, other.last, None)
 
 
 def test_chosen_days_are_compared_in_their_order() -> None:
     own = days("2026-10-12", "2026-10-18")
-    found = Comparison(own, days("2025-06-02", "2025-06-08"))
+    found = DayComparison(own, days("2025-06-02", "2025-06-08"))
     calendar = calendar_of("UTC")
     assert found.at(calendar, at("2026-10-14T10:00")).until == at("2025-06-04T10:00")
-    shorter = Comparison(own, days("2025-06-02", "2025-06-03"))
+    shorter = DayComparison(own, days("2025-06-02", "2025-06-03"))
     assert shorter.at(calendar, at("2026-10-14T10:00")).until is None
 
 
@@ -183,7 +183,7 @@ def test_chosen_days_are_compared_in_their_order() -> None:
 )
 def test_the_time_of_the_day_is_that_of_clocks(zone: str, now: str, until: str) -> None:
     today = days(now[:10], now[:10])
-    compared = Comparison(today, other_range(today, "previous_period"), "previous_period")
+    compared = DayComparison(today, other_range(today, "previous_period"), "previous_period")
     found = compared.at(calendar_of(zone), at(now, zone))
     assert found.until == at(until, zone)
 

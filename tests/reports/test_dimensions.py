@@ -16,7 +16,7 @@ from tracker.feeds.filter import (
     conditions_for_conversions,
 )
 from tracker.reports.counted import COUNTED_DIMENSIONS, needed_for
-from tracker.reports.dimensions import CARDS, DIMENSIONS, FILTERS, Dimension, Filter
+from tracker.reports.dimensions import CARDS, DIMENSIONS, FILTERS, Filter, ReportDimension
 from tracker.reports.query import GroupBy, Report, ReportQuery
 from tracker.reports.rollups.layout import RollupSelection, decoded, encoded, rollups_for
 from tracker.service.services import Services
@@ -76,7 +76,7 @@ EUROPE = ("DE", "FR")
 def continents(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have one more dimension, which is derived from the country."""
     members = {"EU": EUROPE, "other": sorted(COUNTRIES - {*EUROPE}), "unknown": ["unknown"]}
-    continent = Dimension(
+    continent = ReportDimension(
         "continent",
         derived_from=("country",),
         key=lambda _, country: next(key for key, one in members.items() if country in one),

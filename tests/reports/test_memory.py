@@ -17,7 +17,7 @@ from tracker.ids import new_id
 from tracker.reports import columns, limits
 from tracker.reports.answers.overview import read_overview
 from tracker.reports.columns import CLICK_MEASURES
-from tracker.reports.joint_counts.store import JointCounts, JointId, NewCounts
+from tracker.reports.joint_counts.store import JointCountStore, JointId, NewCounts
 from tracker.reports.memory import ReportMemory, bytes_of
 from tracker.reports.query import ReportQuery
 from tracker.service.services import Services
@@ -99,7 +99,7 @@ async def test_what_days_were_counted_from_is_given_back_before_the_next(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Otherwise an overview of many days would be refused that has room for each of them."""
-    monkeypatch.setattr(limits, "ROWS_AT_ONCE", 0)  # each day is kept at once
+    monkeypatch.setattr(limits, "ROWS_AT_ONCE", 0)  # each day is cached at once
     account_id = new_id()
     days = [DAY + timedelta(number) for number in range(10)]
     await store_days(services, account_id, days, 40)
@@ -131,12 +131,12 @@ async def test_what_months_were_counted_from_is_given_back_before_the_next(
 
 
 @pytest.mark.parametrize("text", ["spring", "spring ☂", "🔥" * 20])
-async def test_what_is_kept_takes_as_much_as_its_table(services: Services, text: str) -> None:
+async def test_what_is_cached_takes_as_much_as_its_table(services: Services, text: str) -> None:
     campaigns = [f"{text} {number}" for number in range(50)]
     table = columns.of_columns(
         {"utm_campaign": campaigns}, {name: [1] * 50 for name in CLICK_MEASURES}
     )
-    joint = JointCounts(services.stores.mongodb.database)
+    joint = JointCountStore(services.stores.mongodb.database)
     one = JointId(new_id(), "UTC", None, "clicks", "utm_campaign", DAY.isoformat())
     await joint.store(one, NewCounts([50, 0, 0, 0], table))
     size = await joint.size([one], ["utm_campaign"], services.stores.mongodb.reads)
@@ -147,11 +147,11 @@ async def test_what_is_kept_takes_as_much_as_its_table(services: Services, text:
     assert size - bytes_of(table) == limits.TEXT_COPIES * width * 49
 
 
-async def test_what_is_kept_by_link_takes_as_much_as_its_table(services: Services) -> None:
+async def test_what_is_cached_by_link_takes_as_much_as_its_table(services: Services) -> None:
     table = columns.of_columns(
         {"link": [str(new_id()) for _ in range(50)]}, {name: [1] * 50 for name in CLICK_MEASURES}
     )
-    joint = JointCounts(services.stores.mongodb.database)
+    joint = JointCountStore(services.stores.mongodb.database)
     one = JointId(new_id(), "UTC", None, "clicks", "link", DAY.isoformat())
     await joint.store(one, NewCounts([50, 0, 0, 0], table))
     assert await joint.size([one], ["link"], services.stores.mongodb.reads) == bytes_of(table)

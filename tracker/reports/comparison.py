@@ -85,7 +85,7 @@ class OtherDays(NamedTuple):
         return replace(query, first=self.days.first, last=self.last, until=self.until)
 
 
-class Comparison(NamedTuple):
+class DayComparison(NamedTuple):
     """Days, and the `other` days to compare with; the user chose them if `compared` is None."""
 
     days: DayRange

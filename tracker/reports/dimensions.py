@@ -61,7 +61,7 @@ class Filter(NamedTuple):
     members: Callable[[str], Collection[str]] | None = None
 
 
-class Dimension(NamedTuple):
+class ReportDimension(NamedTuple):
     """A property of clicks and conversions that reports group by.
 
     - `one` and `many` are its names in the console. Panels of a `card` are its tabs; without one
@@ -137,8 +137,8 @@ def _hour_of_week(calendar: Calendar, day: str, hour: str) -> str:
     return f"{_weekday(calendar, day)}T{_hour_of_day(calendar, day, hour)}"
 
 
-def _source(source: SourceDimension, one: str, many: str, wanted: Filter) -> Dimension:
-    return Dimension(
+def _source(source: SourceDimension, one: str, many: str, wanted: Filter) -> ReportDimension:
+    return ReportDimension(
         source.name,
         one,
         many,
@@ -150,7 +150,7 @@ def _source(source: SourceDimension, one: str, many: str, wanted: Filter) -> Dim
     )
 
 
-def _utm(source: SourceDimension) -> Dimension:
+def _utm(source: SourceDimension) -> ReportDimension:
     word = source.name.removeprefix("utm_")
     wanted = Filter("as reports show them; none: clicks without it")
     return _source(source, f"UTM {word}", word.capitalize(), wanted)
@@ -169,7 +169,7 @@ def _families(names: Iterable[str]) -> Filter:
 
 
 _ROWS: Final = (
-    Dimension(
+    ReportDimension(
         LINK,
         "Link",
         "Links",
@@ -178,7 +178,7 @@ _ROWS: Final = (
         names={NO_KEY[LINK]: "No click"},
         filter=Filter("ids of short links", are_ids=True),
     ),
-    Dimension(
+    ReportDimension(
         TAG,
         "Tag",
         "Tags",
@@ -187,7 +187,7 @@ _ROWS: Final = (
         record=("tags", "name"),
         filter=Filter("ids of tags, as links have them now", are_ids=True),
     ),
-    Dimension(
+    ReportDimension(
         "device",
         "Device",
         "Devices",
@@ -196,7 +196,7 @@ _ROWS: Final = (
         label=LABELS["device"],
         filter=Filter(choices=DEVICES),
     ),
-    Dimension(
+    ReportDimension(
         "country",
         "Country",
         "Countries",
@@ -205,11 +205,11 @@ _ROWS: Final = (
         label=LABELS["country"],
         filter=Filter("ISO 3166-1 alpha-2 or unknown, in any case", canonical=_country_of),
     ),
-    Dimension(
+    ReportDimension(
         "browser", "Browser", "Browsers", "visitors", field="browser", filter=_families(BROWSERS)
     ),
-    Dimension("os", "System", "Systems", "visitors", field="os", filter=_families(SYSTEMS)),
-    Dimension(
+    ReportDimension("os", "System", "Systems", "visitors", field="os", filter=_families(SYSTEMS)),
+    ReportDimension(
         DOMAIN,
         "Domain",
         "Domains",
@@ -219,7 +219,7 @@ _ROWS: Final = (
             "hostnames, including that of the service", ", or unknown", canonical=_host_of
         ),
     ),
-    Dimension(
+    ReportDimension(
         EVENT,
         "Event",
         "Events",
@@ -237,7 +237,7 @@ _ROWS: Final = (
         Filter("hosts, in any case; direct: clicks without a referrer", canonical=_host_of),
     ),
     *(_utm(_SOURCES[name]) for name in UTM),
-    Dimension(
+    ReportDimension(
         "bot",
         "Bot",
         "Bots",
@@ -252,15 +252,15 @@ _ROWS: Final = (
             choices=(*REASONS, NO_VALUE, UNKNOWN),
         ),
     ),
-    Dimension(HOUR, derived_from=(DAY, HOUR), key=_hour),
-    Dimension(DAY, derived_from=(DAY,)),
-    Dimension("week", derived_from=(DAY,), key=lambda _, day: step_of(day, "week")),
-    Dimension("month", derived_from=(DAY,), key=lambda _, day: step_of(day, "month")),
-    Dimension(
+    ReportDimension(HOUR, derived_from=(DAY, HOUR), key=_hour),
+    ReportDimension(DAY, derived_from=(DAY,)),
+    ReportDimension("week", derived_from=(DAY,), key=lambda _, day: step_of(day, "week")),
+    ReportDimension("month", derived_from=(DAY,), key=lambda _, day: step_of(day, "month")),
+    ReportDimension(
         "hour_of_day", derived_from=(DAY, HOUR), key=_hour_of_day, label=lambda hour: f"{hour}:00"
     ),
-    Dimension("weekday", derived_from=(DAY,), key=_weekday, label=_weekday_label),
-    Dimension(
+    ReportDimension("weekday", derived_from=(DAY,), key=_weekday, label=_weekday_label),
+    ReportDimension(
         "hour_of_week",
         "Hour of the week",
         "Hours of the week",
@@ -271,7 +271,7 @@ _ROWS: Final = (
     ),
 )
 
-DIMENSIONS: Final[Mapping[str, Dimension]] = {one.name: one for one in _ROWS}
+DIMENSIONS: Final[Mapping[str, ReportDimension]] = {one.name: one for one in _ROWS}
 GROUPS: Final = tuple(DIMENSIONS)
 FILTERS: Final[Mapping[str, Filter]] = {one.name: one.filter for one in _ROWS if one.filter}
 FILTER_NAMES: Final = tuple(FILTERS)

@@ -1,4 +1,4 @@
-"""Reports whose last day counts only up to a moment equal a count one by one, whatever is kept."""
+"""Reports whose last day counts only up to a moment equal a count one by one, whatever is cached."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
@@ -130,11 +130,11 @@ async def test_a_large_hour_is_read_on_from_where_the_last_report_ended(
     assert await read(45) == 15
     assert await read(46) == 1
     assert await read(20) == 20
-    kept = await services.stores.mongodb["joint_counts"].find_one(
+    cached = await services.stores.mongodb["joint_counts"].find_one(
         {"_id.period": "2026-02-10T00 part"}
     )
-    assert kept is not None
-    assert kept["expires_at"] is not None
+    assert cached is not None
+    assert cached["expires_at"] is not None
     # A click that lands late is counted.
     late = make_click_document(account_id=account_id, at=MIDNIGHT)
     await store(services, Random(0), [late], [])

@@ -1,4 +1,4 @@
-"""A long overview: its questions and writes, and work that is kept from request to request."""
+"""A long overview: its questions and writes, and work that is cached from request to request."""
 
 from collections.abc import Mapping
 from datetime import UTC, date, datetime, timedelta
@@ -30,7 +30,7 @@ async def test_its_days_cost_a_few_questions_and_writes_for_each_panel(services:
     before = await operations(services)
     await overview(services, query)
     after = await operations(services)
-    # Each day is counted by all dimensions, and kept by those of days and hours.
+    # Each day is counted by all dimensions, and cached by those of days and hours.
     assert after["update"] - before["update"] < 6 * DAYS
     assert after["query"] - before["query"] < 6 * DAYS
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tracker.reports.answers.rows import Rows
+from tracker.reports.answers.rows import ReportRows
 
 KEYS = ["c", "a", "d", "b"]
 NAMES = {"a": "Same", "b": "same", "c": "Same", "d": "other"}
@@ -26,7 +26,7 @@ NAMES = {"a": "Same", "b": "same", "c": "Same", "d": "other"}
 def test_rows_that_are_equal_are_in_the_order_of_their_keys(
     by: Any, descending: bool, expected: list[str]
 ) -> None:
-    rows = Rows(KEYS, {"clicks": np.array([2, 2, 3, 1])})
+    rows = ReportRows(KEYS, {"clicks": np.array([2, 2, 3, 1])})
     assert list(rows.ordered(by, descending, NAMES.__getitem__, 4).keys) == expected
 
 
@@ -39,7 +39,7 @@ def test_rows_that_are_sorted_in_pieces_are_in_the_same_order(
     keys = [*random.sample([f"k{number}" for number in range(1000)], 60), "unknown"]
     names = {key: random.choice("aAbB") for key in keys}
     figures = [random.randrange(4) for _ in keys]
-    rows = Rows(keys, {"clicks": np.array(figures), "value": np.array(figures, object)})
+    rows = ReportRows(keys, {"clicks": np.array(figures), "value": np.array(figures, object)})
     expected = list(rows.ordered(by, descending, names.__getitem__, len(keys)).keys)
     monkeypatch.setattr("tracker.reports.answers.rows._SORTED_AT_ONCE", 7)
     for at_most in (1, 10, len(keys)):
@@ -65,6 +65,8 @@ def test_rows_that_are_sorted_in_pieces_are_in_the_same_order(
 def test_money_has_no_zeros_at_its_end_and_no_sign_at_zero(billionths: int, text: str) -> None:
     counts = ("clicks", "unique_clicks", "bot_clicks", "conversions", "attributed")
     money = np.array([billionths], object)
-    rows = Rows(["a"], dict.fromkeys(counts, np.array([0])) | {"value": money, "payout": money})
+    rows = ReportRows(
+        ["a"], dict.fromkeys(counts, np.array([0])) | {"value": money, "payout": money}
+    )
     [measures] = rows.measures()
     assert f"{measures.value:f} {measures.payout:f}" == f"{text} {text}"

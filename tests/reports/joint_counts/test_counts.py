@@ -1,4 +1,4 @@
-"""Reports stay exact whatever lands after their counts were kept: late clicks, events that move,
+"""Reports stay exact whatever lands after their counts were cached: late clicks, events that move,
 corrections, and clicks that retention deletes.
 """
 
@@ -21,10 +21,10 @@ from tracker.ids import new_id
 from tracker.reports import columns, limits
 from tracker.reports.answers.one_report import read_page
 from tracker.reports.joint_counts import columns_document, scan
-from tracker.reports.joint_counts.documents import DocumentCounts
+from tracker.reports.joint_counts.documents import DocumentScans
 from tracker.reports.joint_counts.report_run import ReportRun
 from tracker.reports.joint_counts.scope import ReportScope
-from tracker.reports.joint_counts.store import JointCounts, JointId, NewCounts
+from tracker.reports.joint_counts.store import JointCountStore, JointId, NewCounts
 from tracker.reports.periods import day_period
 from tracker.reports.query import ReportQuery
 from tracker.reports.repair.joint_check import JointCheck
@@ -55,14 +55,12 @@ def crossed(history: History, group_by: Any = "os") -> ReportQuery:
     return query_of(history, group_by, CROSSED)
 
 
-async def kept(services: Services) -> int:
+async def cached(services: Services) -> int:
     return await services.stores.mongodb["joint_counts"].count_documents({})
 
 
 @pytest.mark.parametrize("seed", range(4))
-async def test_counts_that_are_kept_never_make_a_report_wrong(
-    services: Services, seed: int
-) -> None:
+async def test_cached_counts_never_make_a_report_wrong(services: Services, seed: int) -> None:
     random = Random(seed)
     history = await made(services, random)
     for _ in range(4):
@@ -98,7 +96,7 @@ async def test_a_large_day_whose_hours_do_not_have_all_of_it_is_counted_whole(
     await check(services, Counted(history, HOST), crossed(history))
 
 
-async def test_the_progress_of_a_report_grows_to_one_whether_its_counts_are_kept_or_not(
+async def test_the_progress_of_a_report_grows_to_one_whether_its_counts_are_cached_or_not(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     history = await made(services, Random(13))
@@ -171,7 +169,7 @@ async def test_counts_that_take_the_place_of_more_leave_nothing_of_them(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(columns_document, "ROWS_PER_DOCUMENT", 1)
-    joint = JointCounts(services.stores.mongodb.database)
+    joint = JointCountStore(services.stores.mongodb.database)
     one = JointId(new_id(), "UTC", None, "clicks", "*", "2026-01-31")
     other = one._replace(period="2026-02-01")
     for rows in (3, 2):
@@ -179,9 +177,9 @@ async def test_counts_that_take_the_place_of_more_leave_nothing_of_them(
         table = columns.of_columns({"os": values}, {"clicks": [1] * rows})
         for stored in (one, other):
             await joint.store(stored, NewCounts([rows], table))
-    assert await kept(services) == 2 * 2
+    assert await cached(services) == 2 * 2
     await joint.remove([one])
-    assert await kept(services) == 2
+    assert await cached(services) == 2
 
 
 async def test_a_day_that_a_zone_skips_has_no_documents(services: Services) -> None:
@@ -191,7 +189,7 @@ async def test_a_day_that_a_zone_skips_has_no_documents(services: Services) -> N
     async with services.stores.mongodb.reads.at_one_snapshot() as snapshot:
         scope, database = ReportScope(new_id(), calendar), services.stores.mongodb.database
         run = ReportRun(database, snapshot, scope, datetime.now(UTC), _at_once)
-        counts = DocumentCounts(run, scope)
+        counts = DocumentScans(run, scope)
         assert (await counts.count("clicks", ["os"], period, 5)).rows == 0
 
 
@@ -219,14 +217,14 @@ async def test_clicks_that_were_deleted_before_they_were_counted_are_unknown(
     assert clicks["unknown"] == by_day.totals.clicks
 
 
-async def test_a_report_of_a_part_of_the_range_uses_what_another_has_kept(
+async def test_a_report_of_a_part_of_the_range_uses_what_another_has_cached(
     services: Services,
 ) -> None:
     history = await made(services, Random(3))
     await services.reports.reports.run(crossed(history))
-    before = await kept(services)
+    before = await cached(services)
     await services.reports.reports.run(query_of(history, "os", CROSSED, last=FIRST + timedelta(1)))
-    assert await kept(services) == before
+    assert await cached(services) == before
 
 
 async def test_counts_of_many_rows_are_several_documents(
@@ -273,7 +271,7 @@ async def test_a_month_is_made_of_all_that_its_days_have_whatever_a_report_filte
         await check(services, counted, query_of(history, "device", filters, *year))
 
 
-async def test_a_whole_month_is_kept_as_one(services: Services) -> None:
+async def test_a_whole_month_is_cached_as_one(services: Services) -> None:
     history = await made(services, Random(7))
     year = date(2025, 1, 1), date(2026, 12, 31)
     for group_by in ("os", "link", "month"):

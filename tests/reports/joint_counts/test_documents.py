@@ -14,7 +14,7 @@ from tracker.calendar import DEFAULT_ZONE, calendar_of
 from tracker.clock import now
 from tracker.reports.columns import Columns, empty
 from tracker.reports.joint_counts import documents
-from tracker.reports.joint_counts.documents import DocumentCounts
+from tracker.reports.joint_counts.documents import DocumentScans
 from tracker.reports.joint_counts.report_run import ReportRun
 from tracker.reports.joint_counts.scope import ReportScope
 from tracker.reports.periods import day_period
@@ -53,7 +53,7 @@ async def test_a_failed_read_leaves_no_counting_behind(
     before = asyncio.all_tasks()
     try:
         with pytest.raises(ConnectionFailure):
-            await DocumentCounts(run, scope).count_each(
+            await DocumentScans(run, scope).count_each(
                 "clicks", ["country"], dict.fromkeys(days, 1)
             )
         assert asyncio.all_tasks() <= before

@@ -12,8 +12,8 @@ from msgspec.structs import replace
 
 from tracker.calendar import Calendar
 from tracker.reports.answers.one_report import read_page, read_rows, read_series, read_totals
-from tracker.reports.answers.rows import Rows
-from tracker.reports.comparison import Comparison, OtherDays
+from tracker.reports.answers.rows import ReportRows
+from tracker.reports.comparison import DayComparison, OtherDays
 from tracker.reports.joint_counts.report_run import ReportRun
 from tracker.reports.periods import DayRange
 from tracker.reports.query import GroupRow, Measures, Report, ReportQuery
@@ -43,7 +43,7 @@ class PreviousRows:
     `keys` are their keys in the report: a counterpart's, in place of an hour, day, week or month.
     """
 
-    def __init__(self, rows: Rows, paired: Mapping[str, str] | None) -> None:
+    def __init__(self, rows: ReportRows, paired: Mapping[str, str] | None) -> None:
         self._rows = rows
         numbers = {key: number for number, key in enumerate(rows.keys)}
         if paired is not None:
@@ -63,7 +63,7 @@ class PreviousRows:
         )
 
 
-async def other_days(run: ReportRun, comparison: Comparison) -> OtherDays:
+async def other_days(run: ReportRun, comparison: DayComparison) -> OtherDays:
     """Return the other days, up to the counterpart of the run's moment.
 
     Where clicks may be deleted, they end with the hour before, because counts have no minutes.

@@ -14,7 +14,7 @@ from tracker.reports.answers.compared import (
     read_previous_rows,
 )
 from tracker.reports.answers.one_report import WholeReport, read_series, read_whole
-from tracker.reports.comparison import Comparison
+from tracker.reports.comparison import DayComparison
 from tracker.reports.joint_counts.report_run import ReportRun
 from tracker.reports.query import Measures, Report, ReportQuery
 from tracker.reports.series import Interval, Step
@@ -30,7 +30,7 @@ class DetailedReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def read_detailed(
-    run: ReportRun, query: ReportQuery, interval: Interval | None, comparison: Comparison | None
+    run: ReportRun, query: ReportQuery, interval: Interval | None, comparison: DayComparison | None
 ) -> DetailedReport:
     days = None if comparison is None else await other_days(run, comparison)
     count = 0 if days is None else 1 + previous_parts(interval, days)
@@ -45,7 +45,7 @@ async def read_detailed(
 
 
 async def read_all_rows(
-    run: ReportRun, query: ReportQuery, comparison: Comparison | None
+    run: ReportRun, query: ReportQuery, comparison: DayComparison | None
 ) -> tuple[WholeReport, PreviousRows | None]:
     """Return all rows of a query, and of the days to compare with. They stay in its memory."""
     run.progress.expect(1 + (comparison is not None))

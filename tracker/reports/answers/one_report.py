@@ -13,7 +13,7 @@ from tracker.reports import arrays
 from tracker.reports.answers.cut_reading import CutReading
 from tracker.reports.answers.names import has_text, name_of, records_with_text, stored_names
 from tracker.reports.answers.reading import Reading
-from tracker.reports.answers.rows import Rows, rows_of, totals_of
+from tracker.reports.answers.rows import ReportRows, rows_of, totals_of
 from tracker.reports.answers.selection import selection_of
 from tracker.reports.answers.tags import by_tag
 from tracker.reports.dimensions import TAG
@@ -27,7 +27,7 @@ from tracker.reports.threads import in_thread, in_thread_if_large
 class WholeReport:
     """The rows of a report as arrays, which take less memory than objects."""
 
-    def __init__(self, group_by: str, rows: Rows, stored_names: Mapping[str, str]) -> None:
+    def __init__(self, group_by: str, rows: ReportRows, stored_names: Mapping[str, str]) -> None:
         self.keys = rows.keys
         self._group_by = group_by
         self._rows = rows
@@ -67,7 +67,7 @@ async def read_page(
             run.memory.shrink_to(taken)
 
 
-async def read_rows(run: ReportRun, name: str, query: ReportQuery) -> Rows:
+async def read_rows(run: ReportRun, name: str, query: ReportQuery) -> ReportRows:
     """Return all rows in no order, in memory that the caller frees."""
     async with run.part(name):
         rows, _ = await _found(run, query)
@@ -118,7 +118,7 @@ async def _page(run: ReportRun, query: ReportQuery, also: Collection[str]) -> Re
 
 async def _found(
     run: ReportRun, query: ReportQuery, also: Collection[str] = ()
-) -> tuple[Rows, Measures]:
+) -> tuple[ReportRows, Measures]:
     """Return the rows that pass the filters and the search, in no order, and the totals."""
     await arrays.load()
     # Tests have no rollups to cut.
@@ -140,7 +140,9 @@ async def _found(
     return rows, totals_of(table, query.bots)
 
 
-async def _ordered(run: ReportRun, query: ReportQuery, rows: Rows, at_most: int) -> Rows:
+async def _ordered(
+    run: ReportRun, query: ReportQuery, rows: ReportRows, at_most: int
+) -> ReportRows:
     stored: dict[str, str] = {}
     if query.sort == "name":
         stored = await stored_names(run.reader, query.group_by, rows.keys)

@@ -13,7 +13,7 @@ from tracker.reports.answers.compared import (
     read_previous,
 )
 from tracker.reports.answers.one_report import Series, read_series
-from tracker.reports.comparison import Comparison
+from tracker.reports.comparison import DayComparison
 from tracker.reports.counted import needed_for
 from tracker.reports.joint_counts.report_run import ReportRun
 from tracker.reports.query import Measures, Report, ReportQuery
@@ -39,7 +39,7 @@ async def read_overview(
     run: ReportRun,
     query: ReportQuery,
     interval: Interval,
-    comparison: Comparison | None,
+    comparison: DayComparison | None,
     panels: Sequence[ReportQuery],
     alone: Set[int] = frozenset(),
 ) -> Overview:

@@ -16,7 +16,7 @@ from tracker.reports.dimensions import (
     EVENT,
     NO_EVENT,
     NO_KEY,
-    Dimension,
+    ReportDimension,
 )
 from tracker.reports.query import Bots, Measures, SortBy
 
@@ -70,7 +70,7 @@ _ROW_BYTES: Final = 130
 """Bytes of a row: its key without the characters, and a number in each array."""
 
 
-class Rows:
+class ReportRows:
     """The keys of a report, and an array for each measure, in the same order."""
 
     def __init__(self, keys: Sequence[str], measures: Mapping[str, Numbers]) -> None:
@@ -81,7 +81,7 @@ class Rows:
         """Return their approximate size in memory."""
         return _ROW_BYTES * len(self.keys) + sum(map(len, self.keys))
 
-    def with_keys(self, keys: Collection[str]) -> "Rows":
+    def with_keys(self, keys: Collection[str]) -> "ReportRows":
         """Return these rows, and rows of zeros for the missing keys."""
         known = set(self.keys)
         added = [key for key in keys if key not in known]
@@ -89,14 +89,14 @@ class Rows:
             name: np.concatenate([one, np.zeros(len(added), one.dtype)])
             for name, one in self._measures.items()
         }
-        return Rows([*self.keys, *added], measures)
+        return ReportRows([*self.keys, *added], measures)
 
-    def chosen(self, passes: Callable[[str], bool]) -> "Rows":
+    def chosen(self, passes: Callable[[str], bool]) -> "ReportRows":
         return self.at([number for number, key in enumerate(self.keys) if passes(key)])
 
     def ordered(
         self, by: SortBy, descending: bool, name_of: Callable[[str], str], at_most: int
-    ) -> "Rows":
+    ) -> "ReportRows":
         """Return the first rows in an order, then by key. Only `name` calls `name_of`."""
         keys = self.keys
         if by == "key":
@@ -126,7 +126,7 @@ class Rows:
         first = _first([one for one in candidates if one not in last], key_of, at_most)
         return np.array([*first, *last][:at_most], np.int64)
 
-    def page(self, first: int, size: int) -> "Rows":
+    def page(self, first: int, size: int) -> "ReportRows":
         return self.at(range(first, min(first + size, len(self.keys))))
 
     def measures(self) -> list[Measures]:
@@ -143,9 +143,9 @@ class Rows:
         rates: Numbers = np.divide(attributed, clicks, out=np.zeros(len(clicks)), where=clicks != 0)
         return rates
 
-    def at(self, numbers: "Sequence[int] | Codes") -> "Rows":
+    def at(self, numbers: "Sequence[int] | Codes") -> "ReportRows":
         chosen = np.array(numbers, np.int64)
-        return Rows(
+        return ReportRows(
             [self.keys[number] for number in chosen.tolist()],
             {name: one[chosen] for name, one in self._measures.items()},
         )
@@ -157,7 +157,7 @@ def rows_of(
     bots: Bots,
     calendar: Calendar,
     host: str,
-) -> Rows:
+) -> ReportRows:
     """Return the rows, except those of zeros."""
     keyed = _keyed(table, group_by, calendar, host).by([group_by])
     column = keyed.dimensions[group_by]
@@ -167,7 +167,7 @@ def rows_of(
         shown |= numbers != 0
     if group_by == EVENT:
         shown &= np.array([column.values[code] != NO_EVENT for code in column.codes], bool)
-    rows = Rows(column.in_rows(), measures)
+    rows = ReportRows(column.in_rows(), measures)
     return rows if shown.all() else rows.at(np.flatnonzero(shown))
 
 
@@ -203,7 +203,7 @@ def _keyed(table: Columns, group_by: str, calendar: Calendar, host: str) -> Colu
     return table if one.key is None else _derived(table, one, partial(one.key, calendar))
 
 
-def _derived(table: Columns, one: Dimension, key_of: Callable[..., str]) -> Columns:
+def _derived(table: Columns, one: ReportDimension, key_of: Callable[..., str]) -> Columns:
     table = table.by(one.derived_from)
     columns = [table.dimensions[name] for name in one.derived_from]
     values = [[column.values[code] for code in column.codes] for column in columns]

@@ -9,7 +9,7 @@ from msgspec import UNSET, Meta, UnsetType, field
 from tracker.errors import BadRequest
 from tracker.reports.api.answer import MEASURE_FIELDS, MeasureName
 from tracker.reports.api.filters import BotsIn, ReportFilters, TagOperator
-from tracker.reports.comparison import Compared, Comparison, other_range
+from tracker.reports.comparison import Compared, DayComparison, other_range
 from tracker.reports.periods import DayRange
 from tracker.reports.query import GroupBy, ReportQuery, SortBy
 from tracker.reports.series import MAX_HOURLY_DAYS, Interval
@@ -119,15 +119,15 @@ class ReportRequest(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     def is_hourly(self) -> bool:
         return self.interval == "hour"
 
-    def comparison(self) -> Comparison | None:
+    def comparison(self) -> DayComparison | None:
         """Return the days to compare with. Raises ValueError if they precede year 1."""
         days = self.date_range.days()
         if isinstance(self.compare, UnsetType):
             return None
         if isinstance(self.compare, DateRange):
-            return Comparison(days, self.compare.days())
+            return DayComparison(days, self.compare.days())
         try:
-            return Comparison(days, other_range(days, self.compare), self.compare)
+            return DayComparison(days, other_range(days, self.compare), self.compare)
         except OverflowError:
             raise ValueError("compare: there are no days before 0001-01-01") from None
 

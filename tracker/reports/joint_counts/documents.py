@@ -23,7 +23,7 @@ _DOCUMENTS_AT_ONCE: Final = 20_000
 _MOMENT: Final = timedelta(milliseconds=1)
 
 
-class DocumentCounts:
+class DocumentScans:
     """The counts of a scope's documents in a run.
 
     MongoDB reads the next documents while a thread counts the last. Only `few` are counted without

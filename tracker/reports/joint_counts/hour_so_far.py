@@ -104,10 +104,10 @@ async def _continued(
     added = documents_in(before)
     is_worth_it = added > (0 if stable_end == hour.end else _FEW) or not part.is_cached
     if is_worth_it and fingerprint.equals(of, found):
-        mark = fingerprint.of_table(of, stable)
+        of_stable = fingerprint.of_table(of, stable)
         tables = await in_thread(lambda: {one: stable.by(by) for one, by in new.items()})
         await sources.joint.store_all(
-            {one: NewCounts(mark, table, stable_end) for one, table in tables.items()}
+            {one: NewCounts(of_stable, table, stable_end) for one, table in tables.items()}
         )
     return found
 

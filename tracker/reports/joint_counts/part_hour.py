@@ -12,7 +12,7 @@ from tracker.reports import columns, limits
 from tracker.reports.columns import Columns
 from tracker.reports.counted import COUNTED_DIMENSIONS, dimensions_of
 from tracker.reports.dimensions import DOMAIN, EVENT, LINK, NO_EVENT, DocumentKind
-from tracker.reports.joint_counts.documents import DocumentCounts, documents_in
+from tracker.reports.joint_counts.documents import DocumentScans, documents_in
 from tracker.reports.joint_counts.report_run import ReportRun
 from tracker.reports.joint_counts.scope import ReportScope
 from tracker.reports.joint_counts.sources import CountSources, without
@@ -54,10 +54,10 @@ class PartHour:
         known = await self._known(one, fingerprint.of(of), [*names, *_separating(names)], until)
         start = hour.start if known is None or known.through is None else known.through
         share = (until - start) / (hour.end - hour.start)
-        documents = DocumentCounts(self._run, self._scope, few=share * expected <= FEW)
+        documents = DocumentScans(self._run, self._scope, few=share * expected <= FEW)
         table = await documents.count(of, every, hour, expected, start, until)
         if documents_in(table) > FEW and is_over(hour, self._run.at):
-            table = await self._keep(one, fingerprint.of(of), every, table, until)
+            table = await self._cache(one, fingerprint.of(of), every, table, until)
             known = None
         tables = [table] if known is None else [table, await in_thread(known.table)]
         return await in_thread(_summed, tables, names)
@@ -74,7 +74,7 @@ class PartHour:
         await self._run.memory.take(known.rows() * limits.ROW_BYTES)
         return known
 
-    async def _keep(
+    async def _cache(
         self,
         one: JointId,
         fingerprint: list[int],

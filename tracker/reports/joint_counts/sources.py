@@ -12,13 +12,13 @@ from tracker.reports import limits
 from tracker.reports.columns import CLICK_MEASURES, EVENT_COUNTS, MONEY, Columns
 from tracker.reports.counted import COUNTED_DIMENSIONS, dimensions_in
 from tracker.reports.dimensions import DOCUMENT_KINDS, EVENT, HOUR, LINK, DocumentKind
-from tracker.reports.joint_counts.documents import DocumentCounts
+from tracker.reports.joint_counts.documents import DocumentScans
 from tracker.reports.joint_counts.report_run import RecentKey, ReportRun
 from tracker.reports.joint_counts.scan import with_missing
 from tracker.reports.joint_counts.scope import ReportScope
 from tracker.reports.joint_counts.store import (
     CachedCounts,
-    JointCounts,
+    JointCountStore,
     JointId,
     name_of,
 )
@@ -51,8 +51,8 @@ class CountSources:
     """
 
     def __init__(self, run: ReportRun, scope: ReportScope) -> None:
-        self.joint = JointCounts(run.database)
-        self.documents = DocumentCounts(run, scope)
+        self.joint = JointCountStore(run.database)
+        self.documents = DocumentScans(run, scope)
         self.fingerprints = run.fingerprints_of(scope)
         self._account_fingerprints = run.fingerprints_of(run.scope)
         self._run = run

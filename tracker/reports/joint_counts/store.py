@@ -1,4 +1,4 @@
-"""Joint counts in MongoDB: the counts of a period by several dimensions.
+"""Cached joint counts in MongoDB: the counts of a period by several dimensions.
 
 A document is
 
@@ -6,11 +6,11 @@ A document is
            period: "2026-01-31", part},
      mark, through, version, parts, rows, columns: {...}, measures: {...}, expires_at}
 
-with the table of `reports/joint_counts/columns_document`. All parts of a table share a random
-`version`, because two processes may store it at once. `link_id` is null for the account. A part of
-a finished hour has the period `2026-01-31T09 part` (`reports/joint_counts/part_hour`). Counts of a
-whole period by all dimensions (`*`) do not expire: the others can be computed from them, even when
-retention has deleted the clicks.
+with the table of `reports/joint_counts/columns_document`. The field `mark` is the fingerprint. All
+parts of a table share a random `version`, because two processes may store it at once. `link_id` is
+null for the account. A part of a finished hour has the period `2026-01-31T09 part`
+(`reports/joint_counts/part_hour`). Counts of a whole period by all dimensions (`*`) do not expire:
+the others can be computed from them, even when retention has deleted the clicks.
 """
 
 import time
@@ -105,16 +105,16 @@ def name_of(dimensions: Collection[str], of_hour: bool = False) -> str:
     return ",".join(name for name in COUNTED_DIMENSIONS if name in dimensions) if missing else ALL
 
 
-class JointCounts:
-    """The stored joint counts of all accounts."""
+class JointCountStore:
+    """The cached joint counts of all accounts."""
 
     def __init__(self, database: Database) -> None:
-        self._counts = database["joint_counts"]
+        self._cached = database["joint_counts"]
 
     async def find(
         self, ids: Collection[JointId], names: Sequence[str], reader: MongoReads
     ) -> dict[JointId, CachedCounts]:
-        """Return the stored counts among `ids`, valid or not, with these dimensions."""
+        """Return the cached counts among `ids`, valid or not, with these dimensions."""
         if not ids:
             return {}
         wanted = {"_id": {"$in": [_stored(one, 0) for one in ids]}}
@@ -122,12 +122,12 @@ class JointCounts:
             f"columns.{name}": 1 for name in names
         }
         found: defaultdict[JointId, list[Mapping[str, Any]]] = defaultdict(list)
-        for row in await reader.find(self._counts.name, wanted, fields):
+        for row in await reader.find(self._cached.name, wanted, fields):
             found[_id(row["_id"])].append(row)
         for one, parts in found.items():
             others = [_stored(one, number) for number in range(1, parts[0]["parts"])]
             if others:
-                rest = await reader.find(self._counts.name, {"_id": {"$in": others}}, fields)
+                rest = await reader.find(self._cached.name, {"_id": {"$in": others}}, fields)
                 parts += [row for row in rest if row["version"] == parts[0]["version"]]
         return {
             one: CachedCounts(list(parts[0]["mark"]), parts[0].get("through"), names, parts)
@@ -136,7 +136,7 @@ class JointCounts:
         }
 
     async def ids(self, matching: Mapping[str, Any], reader: MongoReads) -> list[JointId]:
-        rows = await reader.find(self._counts.name, {**matching, "_id.part": 0}, ["_id"])
+        rows = await reader.find(self._cached.name, {**matching, "_id.part": 0}, ["_id"])
         return [_id(row["_id"]) for row in rows]
 
     async def remove(self, ids: Collection[JointId]) -> None:
@@ -153,24 +153,24 @@ class JointCounts:
             for day in days
         ]
         if ranges:
-            await self._counts.delete_many({"$or": ranges})
+            await self._cached.delete_many({"$or": ranges})
 
     async def _remove_parts(self, ids: Collection[JointId], first: int) -> None:
         ranges = [
             {"_id": {"$gte": _stored(one, first), "$lt": _stored(one, _MAX_PARTS)}} for one in ids
         ]
         if ranges:
-            await self._counts.delete_many({"$or": ranges})
+            await self._cached.delete_many({"$or": ranges})
 
     async def fingerprints(
         self, ids: Collection[JointId], reader: MongoReads
     ) -> dict[JointId, list[int]]:
         wanted = {"_id": {"$in": [_stored(one, 0) for one in ids]}}
-        rows = await reader.find(self._counts.name, wanted, ["mark"])
+        rows = await reader.find(self._cached.name, wanted, ["mark"])
         return {_id(row["_id"]): list(row["mark"]) for row in rows}
 
     async def size(self, ids: Collection[JointId], names: Sequence[str], reader: MongoReads) -> int:
-        """Return the bytes that these stored counts take at most while a report is made.
+        """Return the bytes that these cached counts take at most while a report is made.
 
         It is computed like `bytes_of` in `reports/memory`.
         """
@@ -182,10 +182,10 @@ class JointCounts:
             texts = [_text_bytes(f"$columns.{name}.values") for name in names]
             fields["text"] = {"$sum": texts}
         heads = [_stored(one, 0) for one in ids]
-        found = await reader.find(self._counts.name, {"_id": {"$in": heads}}, fields)
+        found = await reader.find(self._cached.name, {"_id": {"$in": heads}}, fields)
         others = [{**row["_id"], "part": part} for row in found for part in range(1, row["parts"])]
         if others:
-            found += await reader.find(self._counts.name, {"_id": {"$in": others}}, fields)
+            found += await reader.find(self._cached.name, {"_id": {"$in": others}}, fields)
         return sum(
             limits.ROW_BYTES * row["rows"] + limits.TEXT_COPIES * row["text"] for row in found
         )
@@ -214,7 +214,7 @@ class JointCounts:
             for stored in parts.values()
             for part in reversed(stored)
         ]
-        done = await self._counts.bulk_write(writes)
+        done = await self._cached.bulk_write(writes)
         if done.matched_count:
             # In one write, all counts have as many parts.
             await self._remove_parts(parts.keys(), len(next(iter(parts.values()))))
@@ -223,7 +223,7 @@ class JointCounts:
 class CacheBatch:
     """A batch of counts to cache, written about once a second: each write waits for the disk."""
 
-    def __init__(self, joint: JointCounts) -> None:
+    def __init__(self, joint: JointCountStore) -> None:
         self._joint = joint
         self._new: dict[JointId, NewCounts] = {}
         self.rows = 0

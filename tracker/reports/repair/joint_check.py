@@ -13,7 +13,7 @@ from tracker.reports.counted import dimensions_of
 from tracker.reports.joint_counts.fingerprints import fingerprint_of
 from tracker.reports.joint_counts.scan import Span, count
 from tracker.reports.joint_counts.scope import ReportScope
-from tracker.reports.joint_counts.store import ALL, JointCounts, JointId
+from tracker.reports.joint_counts.store import ALL, JointCountStore, JointId
 from tracker.reports.periods import Period, day_period, hours_of, month_period
 from tracker.stores.mongodb.drivers import Database
 from tracker.stores.mongodb.reads import MongoReads
@@ -25,7 +25,7 @@ class JointCheck:
     def __init__(self, database: Database, account_id: UUID, calendar: Calendar) -> None:
         self._account_id = account_id
         self._calendar = calendar
-        self._joint = JointCounts(database)
+        self._joint = JointCountStore(database)
 
     async def wrong(self, day: str, reader: MongoReads) -> list[JointId]:
         """Return the wrong counts that reports would read. A month is checked with its last day."""
