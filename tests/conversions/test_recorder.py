@@ -398,7 +398,7 @@ async def test_a_conversion_is_refused_while_too_many_wait(
     batch = (
         services.conversions.look_ups.owners
         if queue == "look-ups"
-        else services.journal.journal._batches[0]
+        else services.journal.journal._batch
     )
     monkeypatch.setattr(batch, "_waiting_items", 0)
     with pytest.raises(Unavailable):

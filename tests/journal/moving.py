@@ -9,7 +9,6 @@ from tracker.stores.redis.command_connection import RedisCommandConnection
 
 def move_journal(journal: Journal, redis: Redis, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(journal, "_redis", redis)
-    for appender in journal._appenders:
-        for name in ("_appending", "_replaying"):
-            connection = RedisCommandConnection(redis, appender.key)
-            monkeypatch.setattr(appender, name, connection)
+    appender = journal._appender
+    for name in ("_appending", "_replaying"):
+        monkeypatch.setattr(appender, name, RedisCommandConnection(redis, appender.key))

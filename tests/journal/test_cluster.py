@@ -15,6 +15,7 @@ from tests.stores.redis.own_cluster import OwnCluster, own_cluster
 from tests.waiting import PATIENCE_SECONDS
 from tracker.ingest.record import ENTRY_DECODER
 from tracker.journal.appender import Claim
+from tracker.journal.cluster_journal import ClusterJournal
 from tracker.journal.dead_letters import DeadLetters
 from tracker.journal.journal import Journal
 from tracker.journal.partitions import partition_of_transaction_id
@@ -41,7 +42,7 @@ async def journal_in(
     client = clients.redis_for_requests(cluster.url)
     assert isinstance(client, ClusterRedis)
     spool = Spool(folder / "spool", 1024**3)
-    journal = Journal(client, Breaker(), spool, PARTITIONS, replicas)
+    journal = ClusterJournal(client, Breaker(), spool, PARTITIONS, replicas)
     try:
         yield journal, client
     finally:

@@ -314,7 +314,7 @@ async def test_with_a_full_spool_both_ways_answer_503(
 async def test_with_too_many_waiting_appends_both_ways_answer_503(
     services: Services, known: Known, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(services.journal.journal._batches[0], "_waiting_items", 0)
+    monkeypatch.setattr(services.journal.journal._batch, "_waiting_items", 0)
     async with both_ways(services) as ways:
         check_refused(await ways.compare(groups_of(known, 23, 600)))
     assert await journaled(services) == []

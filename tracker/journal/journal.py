@@ -4,7 +4,7 @@
   a stream.
 - Groups go to the spool while Redis is unavailable, for a later replay. If it fails too, so does
   the append.
-- In a Redis Cluster a group goes to another partition while its server is away.
+- A Redis Cluster has `ClusterJournal`.
 """
 
 import asyncio
@@ -12,7 +12,6 @@ import contextlib
 import math
 import time
 from collections.abc import Iterator, Sequence
-from functools import partial
 
 import structlog
 from redis.asyncio import Redis
@@ -29,14 +28,13 @@ from tracker.journal.appender import (
 )
 from tracker.journal.entry import EncodedRecord, JournalRecord, encode_record
 from tracker.journal.overflow import Overflow
-from tracker.journal.partitions import others_after, partition_of
+from tracker.journal.partitions import partition_of
 from tracker.journal.spool import Spool
 from tracker.loops import sleep_in_step
 from tracker.metrics import SPOOL_REFUSED, SPOOLED
 from tracker.stores.batch import Batch, Waiter
 from tracker.stores.breaker import Breaker
 from tracker.stores.redis import keys
-from tracker.stores.redis.cluster import is_cluster
 
 log = structlog.get_logger(__name__)
 
@@ -59,25 +57,13 @@ class Journal:
         self.partitions = partitions
         self.overflow = Overflow()
         self._redis = redis
-        self._is_cluster = is_cluster(redis)
         self._streams = keys.streams(partitions)
-        self._appenders = (
-            [Appender(redis, one, _own_breakers(), replicas) for one in self._streams]
-            if self._is_cluster
-            else [Appender(redis, keys.JOURNAL, ServerBreakers(breaker, Breaker()), replicas)]
-            * len(self._streams)
-        )
-        self._others: dict[tuple[int, int], Appender] = {}
+        self._appender = Appender(redis, keys.JOURNAL, ServerBreakers(breaker, Breaker()), replicas)
+        self._batch = Batch(self._commit)
         self._breaker = breaker
         self._spool = spool
         self._unlogged = 0
         self._log_at = 0.0
-        # By stream, as the appenders: in a cluster each has its own, else all share one.
-        self._batches = (
-            [self._batch(number) for number in range(len(self._streams))]
-            if self._is_cluster
-            else [self._batch(0)] * len(self._streams)
-        )
         self._replayed_to = 0
 
     def append(self, record: JournalRecord) -> asyncio.Future[int | None]:
@@ -93,7 +79,7 @@ class Journal:
         `record` must not contain half surrogates: it is encoded together with others.
         """
         stream = self._stream_of(record)
-        self._batches[stream].add(AppendItem(self._streams[stream], record), waiter)
+        self._batch_of(stream).add(AppendItem(self._streams[stream], record), waiter)
 
     def append_once(self, record: JournalRecord, claim: Claim) -> asyncio.Future[int | None]:
         """Append unless the claim is held, and return its holder: this event id or another.
@@ -127,8 +113,7 @@ class Journal:
             await self._spool.restore()
             if await self._spool.is_empty():
                 return 0
-            _, appender = self._next_to_replay()
-            await appender.check()
+            await self._appender_of(self._next_to_replay()).check()
             return await self._spool.replay(self._move, until)
         except RedisError as error:
             log.debug("replay waits", error=type(error).__name__)
@@ -136,14 +121,14 @@ class Journal:
             log.error("spool cannot be replayed", error=str(error))
         return 0
 
-    def _next_to_replay(self) -> tuple[str, Appender]:
+    def _next_to_replay(self) -> int:
         """Return the next partition: after an outage every drain gets a share."""
-        self._replayed_to = number = (self._replayed_to + 1) % self.partitions
-        return self._streams[number], self._appenders[number]
+        self._replayed_to = (self._replayed_to + 1) % self.partitions
+        return self._replayed_to
 
     async def _move(self, payloads: Sequence[bytes]) -> None:
-        stream, appender = self._next_to_replay()
-        await appender.replay(stream, payloads)
+        stream = self._next_to_replay()
+        await self._appender_of(stream).replay(self._streams[stream], payloads)
 
     async def check_spool(self) -> None:
         """Check the spool. Raises OSError if it would refuse a record now."""
@@ -156,15 +141,14 @@ class Journal:
 
     async def close(self) -> None:
         """Finish appends, and move spooled entries for up to _CLOSE_SECONDS."""
-        for batch in self._batches:
-            await batch.flushed()
+        await self._flushed()
         await self.replay_once(time.monotonic() + _CLOSE_SECONDS)
         await self._spool.close()
 
     def _submit(
         self, stream: int, record: EncodedRecord | ClaimedRecord
     ) -> asyncio.Future[int | None]:
-        return self._batches[stream].submit(AppendItem(self._streams[stream], record))
+        return self._batch_of(stream).submit(AppendItem(self._streams[stream], record))
 
     def _stream_of(self, record: JournalRecord) -> int:
         if self.overflow.is_counting and self.overflow.takes(record.overflow_account):
@@ -176,22 +160,29 @@ class Journal:
             return 0
         return partition_of(record.partition_key, self.partitions)
 
-    def _batch(self, number: int) -> Batch[AppendItem, int | None]:
-        return Batch(partial(self._commit, number))
+    def _batch_of(self, _: int) -> Batch[AppendItem, int | None]:
+        """Return the batch of a stream: all streams of a server share a round trip."""
+        return self._batch
 
-    async def _commit(self, number: int, group: list[AppendItem]) -> Sequence[int | None]:
-        own = self._appenders[number]
-        if own.is_usable:
-            with self._recording_failure(own):
-                return await own.append(group)
-        if self._is_cluster and await self._append_elsewhere(number, group):
-            return [None] * len(group)
+    def _appender_of(self, _: int) -> Appender:
+        return self._appender
+
+    async def _flushed(self) -> None:
+        await self._batch.flushed()
+
+    async def _commit(self, group: list[AppendItem]) -> Sequence[int | None]:
+        if self._appender.is_usable:
+            with self._recording_failure(self._appender):
+                return await self._appender.append(group)
+        return await self._commit_to_spool(group)
+
+    async def _commit_to_spool(self, group: list[AppendItem]) -> Sequence[int | None]:
         try:
             await self._spool.append(encode_group(group))
-            SPOOLED.inc(len(group))
         except OSError as error:
             self._record_refused(len(group), error)
             raise Unavailable("storage is unavailable; try again") from error
+        SPOOLED.inc(len(group))
         return [None] * len(group)
 
     def _record_refused(self, records: int, error: OSError) -> None:
@@ -209,21 +200,3 @@ class Journal:
         except RedisError as error:
             appender.record_failure(error)
             log.warning("journal goes elsewhere", stream=appender.key, error=type(error).__name__)
-
-    async def _append_elsewhere(self, number: int, group: list[AppendItem]) -> bool:
-        """Append a group to another partition; return whether one took it."""
-        payload = encode_group(group)
-        for other in others_after(number, self.partitions):
-            # The partition's own connection carries one append at a time.
-            appender = self._others.get((number, other))
-            if appender is None:
-                appender = self._others[number, other] = self._appenders[other].copy()
-            if self._appenders[other].is_usable:
-                with self._recording_failure(self._appenders[other]):
-                    await appender.append_payload(self._streams[other], payload)
-                    return True
-        return False
-
-
-def _own_breakers() -> ServerBreakers:
-    return ServerBreakers(Breaker(), Breaker())

@@ -4,9 +4,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tracker.journal.backlog import Backlog
+from tracker.journal.cluster_journal import ClusterJournal
 from tracker.journal.dead_letters import streams_of_letters
 from tracker.journal.journal import Journal
 from tracker.journal.spool import Spool
+from tracker.stores.redis.cluster import is_cluster
 from tracker.stores.redis.memory_budget import BudgetMeter
 from tracker.stores.services import StoreServices
 
@@ -28,8 +30,9 @@ def build(
     redis_memory_bytes: int,
 ) -> JournalServices:
     backlog = Backlog(stores.redis, partitions)
+    kind = ClusterJournal if is_cluster(stores.redis) else Journal
     return JournalServices(
-        journal=Journal(
+        journal=kind(
             stores.redis, stores.breaker, Spool(spool, spool_max_bytes), partitions, replicas
         ),
         backlog=backlog,

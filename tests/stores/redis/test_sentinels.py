@@ -116,7 +116,7 @@ async def test_a_primary_that_dies_with_what_a_replica_lacks_loses_no_answered_c
         async with asyncio.timeout(PATIENCE_SECONDS):
             while await journal.replay_once() == 0 or journal.bytes_waiting:
                 await asyncio.sleep(0.01)
-                journal._appenders[0]._replicas = 0  # the new primary has none
+                journal._appender._replicas = 0  # the new primary has none
         assert {one.id for one in (*answered, *late)} <= await ids_in(client)
         await journal.close()
 
