@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.factories import create_event_config
-from tests.web.each import each_case
 from tracker.conversions.event_config import (
     MAX_PAYOUT,
     PAYOUT_DECIMALS,
@@ -66,12 +65,6 @@ async def test_money_is_stored_as_decimal128(services: Services) -> None:
     assert "id" not in row
 
 
-@each_case("pbk", ["unknown", "", "event_config:x", "ü", "$ne", "a" * 128])
-async def test_an_unknown_key_finds_no_configuration(services: Services, pbk: str) -> None:
-    await create_event_config(services)
-    assert await services.conversions.event_configs.by_postback_key(pbk) is None
-
-
 async def test_an_inactive_configuration_is_not_found_by_its_key(services: Services) -> None:
     config = await create_event_config(services)
     await services.stores.mongodb["event_configs"].update_one({}, {"$set": {"active": False}})
@@ -80,26 +73,6 @@ async def test_an_inactive_configuration_is_not_found_by_its_key(services: Servi
     assert await services.conversions.event_configs.by_postback_key(config.pbk) is None
     (listed,) = await services.conversions.event_configs.list(config.account_id)
     assert not listed.active
-
-
-async def test_an_account_lists_its_own_configurations_newest_first(services: Services) -> None:
-    account_id = new_id()
-    first = await create_event_config(services, account_id)
-    await create_event_config(services)
-    second = await create_event_config(services, account_id, PayoutType.REV_SHARE, "7.5")
-    assert await services.conversions.event_configs.list(account_id) == [second, first]
-
-
-async def test_a_page_has_only_the_accounts_own_newest_first(services: Services) -> None:
-    account_id = new_id()
-    made = [await create_event_config(services, account_id) for _ in range(3)]
-    await create_event_config(services)
-    assert await services.conversions.event_configs.page(account_id, 1, 2) == (
-        [made[2], made[1]],
-        3,
-    )
-    assert await services.conversions.event_configs.page(account_id, 2, 2) == ([made[0]], 3)
-    assert await services.conversions.event_configs.page(account_id, 3, 2) == ([], 3)
 
 
 async def test_an_archived_configuration_is_not_listed_but_kept_with_its_key(

@@ -140,23 +140,3 @@ def test_a_macro_with_a_letter_or_digit_beside_it_is_a_transaction_id(
     macro: str, beside: str, before: bool
 ) -> None:
     assert unfilled(beside + macro if before else macro + beside) is None
-
-
-@given(st.uuids(), st.sampled_from(["{%s}", "[%s]", "<%s>", "%s"]))
-def test_a_guid_in_braces_is_a_transaction_id(guid: object, within: str) -> None:
-    assert unfilled(within % guid) is None
-    assert unfilled(within % str(guid).upper()) is None
-
-
-@pytest.mark.parametrize("name", ["transaction_id", "txid"])
-@pytest.mark.parametrize("encode", [str, quote, lambda text: quote(quote(text))])
-def test_a_query_with_an_unfilled_macro_is_refused_by_its_name(name: str, encode: object) -> None:
-    assert callable(encode)
-    with pytest.raises(BadRequest, match=rf"^{name}: an unfilled macro, .*transaction_id.*; send"):
-        parse_text(f"pbk=k&{name}={encode('{transaction_id}')}".encode())
-
-
-def test_other_parameters_may_hold_what_looks_like_a_macro() -> None:
-    read = parse_text(b"pbk=k&sub1={sub1}&txid=7&metadata=%7B%22a%22:%22{x}%22%7D")
-    assert read.transaction_id == "7"
-    assert from_json(b'{"pbk":"k","transaction_id":7,"a":"{x}"}').transaction_id == "7"

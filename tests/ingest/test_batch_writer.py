@@ -1,6 +1,5 @@
 """A write set is stored with what it counts, or not at all, wherever it dies."""
 
-import asyncio
 from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
@@ -8,17 +7,15 @@ from typing import Any
 import pytest
 from pymongo.errors import DocumentTooLarge, OperationFailure
 
-from tests.conversions import scene
 from tests.factories import AT_MS, make_click, make_conversion
 from tests.ingest import ledger
 from tracker.clicks.document import ClickDocument
-from tracker.conversions.document import ConversionStatus, document
+from tracker.conversions.document import document
 from tracker.ids import new_id
 from tracker.ingest.batch_writer import BatchWriter, WriteConflict
 from tracker.ingest.drain_number import DrainNumber
-from tracker.ingest.plan import Move, WriteSet
+from tracker.ingest.plan import WriteSet
 from tracker.reports.rollups import stored_rollups
-from tracker.reports.rollups.layout import DRAIN_NUMBER
 from tracker.service.services import Services
 
 pytestmark = pytest.mark.redis
@@ -75,50 +72,6 @@ async def test_a_click_is_not_stored_when_its_rollup_cannot_be_updated(services:
         await writer.write(WriteSet([click(services)], [], []))
     assert caught.value.code == 28
     assert await services.stores.mongodb["clicks"].count_documents({}) == 1
-
-
-@pytest.mark.parametrize("shared", [False, True])
-async def test_simultaneous_write_sets_all_count(
-    services: Services, shared: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """They count too if they share a drain number, one after the other."""
-    if shared:
-        monkeypatch.setattr(DrainNumber, "number", lambda _: asyncio.sleep(0, 3))
-
-    async def several() -> None:
-        writer = writer_of(services)
-        for _ in range(6):
-            await writer.write(WriteSet([click(services) for _ in range(3)], [], []))
-
-    await asyncio.gather(*(several() for _ in range(4)))
-    assert (await ledger.totals(services))["clicks"] == 72
-    await ledger.check(services)
-    drain_numbers = await services.stores.mongodb["rollups"].distinct(f"_id.{DRAIN_NUMBER}")
-    assert len(drain_numbers) == (1 if shared else 4)
-
-
-async def test_the_cause_of_a_conflict_can_be_read_at_once(services: Services) -> None:
-    """Another drain has stored it just now, and perhaps no majority has it yet."""
-
-    async def written(writer: BatchWriter, one: Document) -> bool:
-        """Return whether another write set was first."""
-        try:
-            await writer.write(
-                WriteSet([], [], [Move(one, {"status": ConversionStatus.FOREIGN_CLICK})])
-            )
-        except WriteConflict:
-            [row] = (await services.conversions.store.stored([one["_id"]])).values()
-            assert row["status"] == "foreign_click"
-            return True
-        return False
-
-    async with scene.process(services.settings) as other:
-        both = [writer_of(services), writer_of(other)]
-        for number in range(1, 41):
-            one = event(number, click_id=new_id().bytes)
-            await both[0].write(WriteSet([], [one], []))
-            assert sum(await asyncio.gather(*(written(writer, one) for writer in both))) == 1
-    await ledger.check(services)
 
 
 async def test_stored_sums_of_money_are_exact(services: Services) -> None:

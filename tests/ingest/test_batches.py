@@ -193,21 +193,3 @@ async def test_a_helper_applies_batches_while_the_other_is_at_work_and_behind(
         await helped.until(1)
         await becomes(lambda: services.stores.redis.xlen("journal"), 0)
     assert sorted([*own.in_order(), *helped.in_order()]) == list(range(1, events + 1))
-
-
-async def test_a_helper_reads_nothing_while_the_other_is_not_behind(services: Services) -> None:
-    own, helped = Batches(), Batches()
-    consumer = consumer_of(services, own, 10)
-    helper = Consumer(
-        services.stores.redis,
-        services.stores.redis_blocking,
-        helped.apply,
-        60.0,
-        10,
-        priority=while_behind(consumer),
-    )
-    async with running(helper):
-        await appended(services, [1] * 3)
-        async with running(consumer):
-            await own.until(3)
-    assert helped.attempts == []

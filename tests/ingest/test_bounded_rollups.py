@@ -7,17 +7,20 @@ from typing import Any
 
 import pytest
 from bson import encode
+from pymongo.errors import OperationFailure
 
 from tests.conversions import scene
-from tests.factories import make_click
+from tests.factories import make_click, make_conversion
 from tests.ingest import ledger
 from tracker.clicks.click import Click
 from tracker.ids import new_id
+from tracker.ingest import batch_writer
 from tracker.ingest.drain import Drain
 from tracker.reports.query import ReportQuery
 from tracker.reports.repair.recount import Recount
 from tracker.reports.rollups.parts import MAX_CELLS, PARTS
 from tracker.service.services import Services
+from tracker.stores.mongodb.documents import DOCUMENT_TOO_LARGE
 
 pytestmark = pytest.mark.redis
 
@@ -67,6 +70,26 @@ async def test_domains_fill_a_document_to_its_bound_and_then_its_parts(
     await ledger.check(services)
 
 
+async def test_event_configurations_fill_a_document_to_its_bound_too(services: Services) -> None:
+    drain = scene.drain_of(services)
+    click = make_click(ACCOUNT)
+    configs = [new_id() for _ in range(2 * MAX_CELLS)]
+    known: dict[str, Any] = {"click_id": click.id, "account_id": ACCOUNT.bytes, "checked": True}
+    events = [
+        make_conversion(number, **known, event_config_id=config.bytes, value="1.5")
+        for number, config in enumerate(configs, 1)
+    ]
+    await drain.apply([click])
+    for start in range(0, len(events), 100):
+        await drain.apply(events[start : start + 100])
+    for of in ("account", "link"):
+        await check_bounded(services, of)
+        assert len(await rollups(services, of)) > PARTS // 2
+    found = await report(services, "event")
+    assert {found[str(config)] for config in configs} == {1}
+    await ledger.check(services)
+
+
 async def filled(services: Services, drain: Drain) -> None:
     """Let a drain of another release have filled the document up to 16 MB."""
     await drain.apply(clicks_of(domains(0, 1)))
@@ -104,3 +127,18 @@ async def test_a_correction_of_many_cells_is_divided(services: Services) -> None
     await check_bounded(services)
     assert await report(services, "domain") == Counter(names)
     await ledger.check(services)
+
+
+async def test_a_document_that_is_too_large_even_so_is_an_error_and_no_endless_loop(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    attempts: list[str] = []
+
+    async def refused(database: Any, collection: str, *_: Any) -> int:
+        attempts.append(collection)
+        raise OperationFailure("too large", DOCUMENT_TOO_LARGE[0])
+
+    monkeypatch.setattr(batch_writer, "run_updates", refused)
+    with pytest.raises(OperationFailure):
+        await scene.applied(services, clicks_of(domains(0, 3)))
+    assert len(attempts) == 2

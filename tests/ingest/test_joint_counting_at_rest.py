@@ -79,6 +79,18 @@ async def test_many_accounts_at_rest_are_asked_about_as_little_as_none(services:
     assert none.keys() <= {"arrivals", "joint_counts_due"}
 
 
+async def test_only_accounts_with_arrivals_are_looked_at(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    accounts = await create_accounts(services, 3)
+    await counting(services).count_days()
+    await click(services, accounts[1].id)
+    await store_arrival(services, accounts[1].id, NOON)
+    at(monkeypatch, NOON + timedelta(minutes=30))
+    await counting(services).count_days()
+    assert await due(services) == [accounts[1].id]
+
+
 async def test_a_day_is_counted_when_it_is_over_though_nothing_else_arrived(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:

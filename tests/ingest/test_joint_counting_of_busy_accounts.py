@@ -1,5 +1,6 @@
 """An account of which drains have stored much is counted ahead within a minute."""
 
+import asyncio
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
@@ -7,6 +8,7 @@ import pytest
 
 from tests.factories import make_click, make_conversion
 from tests.ingest.drain_numbers import drain_number_of
+from tests.waiting import eventually
 from tracker.accounts.accounts import Account
 from tracker.clicks.click import Click
 from tracker.ids import new_id
@@ -135,3 +137,17 @@ def test_the_tally_forgets_accounts_beyond_its_limit(monkeypatch: pytest.MonkeyP
     tally.add([accounts[0].bytes])
     tally.add([accounts[3].bytes])
     assert [tally.take(1) for _ in range(2)] == [[], []]
+
+
+async def test_the_loop_of_a_drain_counts_what_the_drain_has_stored(
+    services: Services, account: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(joint_counting, "_LOOK_SECONDS", 0.05)
+    at(monkeypatch, NOON + 2 * STORING_TIME)
+    monkeypatch.setattr(joint_counting, "STORING_TIME", timedelta())
+    parts, stop = parts_of(services), asyncio.Event()
+    running = asyncio.create_task(parts.joint_counts.run(stop))
+    await parts.drain.apply(clicks(account.id, MANY))
+    await eventually(lambda: services.stores.mongodb["joint_counts"].count_documents({}))
+    stop.set()
+    await running

@@ -183,16 +183,6 @@ async def test_a_death_during_a_notification_leaves_all_of_it_to_the_next(
     assert await ledger.notified(services) == [(webhook.id, 1), (webhook.id, 2)]
 
 
-async def test_more_deliveries_than_one_command_takes_are_all_made(
-    services: Services, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("tracker.webhooks.creation.MAX_ROWS_PER_COMMAND", 7)
-    webhooks = [(await create_webhook(services, ACCOUNT)).id for _ in range(3)]
-    await scene.applied(services, [make_conversion(number, **CONFIG) for number in range(1, 11)])
-    expected = sorted((one, number) for one in webhooks for number in range(1, 11))
-    assert sorted(await ledger.notified(services)) == expected
-
-
 async def test_the_loop_goes_on_after_an_error_and_ends_when_it_is_stopped(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -67,12 +67,3 @@ async def test_the_overflow_waits_while_another_is_behind_but_not_for_ever(
     await asyncio.sleep(0)
     assert not waiting.done()
     assert await asyncio.wait_for(waiting, PATIENCE_SECONDS)
-
-
-async def test_a_stop_ends_the_wait_of_the_overflow(services: Services) -> None:
-    other, stop = consumer_of(services), asyncio.Event()
-    other.behind.set()
-    waiting = asyncio.create_task(unless_behind(lambda: [other]).may_read(stop))
-    await asyncio.sleep(0)
-    stop.set()
-    assert not await asyncio.wait_for(waiting, PATIENCE_SECONDS)

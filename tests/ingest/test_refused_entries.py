@@ -1,12 +1,10 @@
 """Entries that cannot be stored whole: in parts, or among the dead letters."""
 
-import asyncio
 from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 import pytest
-from pymongo.errors import OperationFailure
 
 from tests.conversions import scene
 from tests.factories import make_click, make_conversion
@@ -87,20 +85,6 @@ async def test_an_error_of_unknown_cause_refuses_an_entry_only_at_its_fifth_fail
         b"RuntimeError: may be a bug of ours"
     ] * 2
     assert await pending_in(services) == await services.stores.redis.xlen("journal") == 0
-
-
-async def test_an_entry_that_is_too_large_for_one_transaction_is_stored_in_parts(
-    services: Services,
-) -> None:
-    def fails(records: Sequence[Record]) -> None:
-        if len(records) > 2:
-            raise OperationFailure("transaction is too large", 388)
-
-    await asyncio.gather(*(services.journal.journal.append(make_click()) for _ in range(7)))
-    applied = Applied(services, fails)
-    await consumer_of(services, applied).burst()
-    assert applied.records == await clicks_in(services) == 7
-    assert await services.stores.redis.xlen("journal") == 0
 
 
 async def test_clicks_that_are_too_large_for_one_command_are_stored_in_parts(

@@ -127,10 +127,7 @@ class Consumer:
             await wait(stop, self._pace.rest(time.monotonic()))
 
     async def burst(self) -> int:
-        """Apply all present entries, stale ones included, and return their number.
-
-        Raises the error of a batch that has to be tried again.
-        """
+        """Apply all present entries, stale ones included. Raises an error worth another try."""
         total = 0
         while applied := await self._step(block=None):
             total += applied

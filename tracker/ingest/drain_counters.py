@@ -5,7 +5,6 @@ and alerts only: a crash loses some counts, and a lost answer of Redis doubles s
 """
 
 import asyncio
-import contextlib
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -17,6 +16,7 @@ from prometheus_client.metrics_core import Metric
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
+from tracker.loops import wait
 from tracker.metrics import DRAIN_COUNTERS, LOOP_FAILURES
 from tracker.stores.redis.keys import DRAIN_COUNTER_SUMS
 
@@ -39,8 +39,7 @@ class CounterPublisher:
     async def run(self, stop: asyncio.Event) -> None:
         while not stop.is_set():
             await self.try_to_publish()
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(stop.wait(), PUBLISH_EVERY_SECONDS)
+            await wait(stop, PUBLISH_EVERY_SECONDS)
 
     async def try_to_publish(self) -> None:
         try:

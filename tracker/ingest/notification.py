@@ -1,7 +1,6 @@
 """The loop that notifies webhooks of pending events whose click is late."""
 
 import asyncio
-import contextlib
 import random
 from collections.abc import Awaitable, Callable
 from typing import Final
@@ -9,6 +8,8 @@ from typing import Final
 import structlog
 from pymongo.errors import PyMongoError
 from redis.exceptions import RedisError
+
+from tracker.loops import wait
 
 log = structlog.get_logger(__name__)
 
@@ -27,6 +28,4 @@ async def notify_overdue_loop(notify: Callable[[], Awaitable[int]], stop: asynci
                 pass
         except (PyMongoError, RedisError) as error:
             log.warning("notifications of late clicks wait", error=type(error).__name__)
-        with contextlib.suppress(TimeoutError):
-            pause = MAX_PAUSE_SECONDS * random.uniform(0.5, 1)  # noqa: S311
-            await asyncio.wait_for(stop.wait(), pause)
+        await wait(stop, MAX_PAUSE_SECONDS * random.uniform(0.5, 1))  # noqa: S311

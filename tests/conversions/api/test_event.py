@@ -1,8 +1,5 @@
 """`/api/event` for pixels, browsers and servers."""
 
-from urllib.parse import quote
-from uuid import UUID
-
 import orjson
 import pytest
 
@@ -45,18 +42,6 @@ async def test_a_conversion_is_recorded_by_every_method_and_format(
     assert event.account_id == world.account.id.bytes
     assert (event.value, event.payout) == ("12.5", "2.50")
     assert orjson.loads(event.metadata or "") == metadata
-
-
-@EVERY_WAY
-async def test_metadata_of_16_kib_are_accepted_by_every_method_and_format(
-    world: World, send: Send
-) -> None:
-    config = await create_event_config(world.services, world.account.id)
-    metadata = {"a": "x" * 16_376}
-    response = await send(world.client, {"pbk": config.pbk, "metadata": metadata})
-    assert response.status == 200
-    (event,) = await journaled_events(world.services)
-    assert len((event.metadata or "").encode()) == 16 * 1024
 
 
 @EVERY_WAY
@@ -126,17 +111,6 @@ async def test_a_transaction_id_is_recorded_once(world: World, alias: str) -> No
     assert await journaled_events(world.services) == []
 
 
-async def test_a_pixel_says_in_a_header_that_its_transaction_id_is_a_repeated_one(
-    world: World,
-) -> None:
-    config = await create_event_config(world.services, world.account.id)
-    target = f"/api/event?pbk={config.pbk}&transaction_id=T-1"
-    first, again = [await world.client.get(target, Accept="image/*") for _ in range(2)]
-    assert first.headers.get("X-Event-Duplicate") is None
-    assert again.headers["X-Event-Duplicate"] == "true"
-    assert first.headers["X-Event-Id"] == again.headers["X-Event-Id"]
-
-
 @pytest.mark.parametrize("accept", IMAGES.values(), ids=IMAGES.keys())
 async def test_an_image_element_gets_a_pixel_with_the_status_of_the_answer(
     world: World, accept: str
@@ -167,13 +141,3 @@ async def test_other_clients_get_json(world: World, accept: str) -> None:
 async def test_a_post_is_answered_with_json_whatever_it_accepts(client: Client) -> None:
     response = await client.post("/api/event", b"{}", Accept="image/*")
     assert (response.status, response.error[:3]) == (400, "pbk")
-
-
-async def test_a_query_in_raw_utf8_is_read_like_an_encoded_one(world: World) -> None:
-    config = await create_event_config(world.services, world.account.id)
-    for text in ("caf\u00e9".encode(), quote("caf\u00e9").encode()):
-        target = b"/api/event?pbk=" + config.pbk.encode() + b"&txid=" + text
-        assert (await world.client.get(target)).status == 200
-    (event,) = await journaled_events(world.services)
-    assert event.transaction_id == "caf\u00e9"
-    assert UUID(bytes=event.transaction_scope or b"") == config.id

@@ -12,7 +12,6 @@ from bson import Decimal128
 from tests.conversions import scene
 from tests.factories import create_event_config
 from tests.waiting import PATIENCE_SECONDS, becomes
-from tests.web.each import each_case
 from tests.web.records import journaled_events
 from tests.web.world import World
 from tracker.clock import iso, now
@@ -97,12 +96,7 @@ BROKEN: list[tuple[dict[str, Any], str]] = [
     ({"payout_type": None}, "payout_type: "),
     ({"payout_type": 1}, "payout_type: "),
     ({"payout": "1"}, "payout: must be a number"),
-    ({"payout": True}, "payout: must be a number"),
-    ({"payout": None}, "payout: must be a number"),
     ({"payout": -0.01}, "payout: must be from 0 to 1000000000"),
-    ({"payout": 1000000000.000001}, "payout: must be from 0 to 1000000000"),
-    ({"payout": 10**18}, "payout: must be from 0 to 1000000000"),
-    ({"payout": 0.0000001}, "payout: at most 6 decimals"),
     ({"payuot": 1}, "payuot: unknown field"),
     ({"pbk": "mine"}, "pbk: unknown field"),
 ]
@@ -129,12 +123,6 @@ async def test_a_required_field_that_is_missing_is_named(world: World, missing: 
     del fields[missing]
     response = await world.api.post(PATH, **fields)
     assert (response.status, response.error) == (400, f"{missing}: required")
-
-
-@each_case("text", ["1e999999", "1e-999999", "NaN", "Infinity", "9" * 400, f"0.{'1' * 1000}"])
-async def test_a_payout_out_of_range_is_rejected(world: World, text: str) -> None:
-    body = f'{{"accountId":"{world.account.id}","name":"x","payout_type":"CPA","payout":{text}}}'
-    assert (await world.api.send("POST", PATH, body.encode())).status == 400
 
 
 async def test_configs_are_listed_newest_first_by_page_without_archived_ones(world: World) -> None:
