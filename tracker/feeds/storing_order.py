@@ -10,7 +10,7 @@ is listed in the state that it has when a page is read; states that it has left 
 import heapq
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import aclosing
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any, Final, NamedTuple
 from uuid import UUID
 
@@ -163,19 +163,14 @@ def _check(start: Bookmark, end: Bookmark) -> None:
 async def _merged(
     documents: Mapping[int, Any],
 ) -> AsyncIterator[tuple[int, datetime, dict[str, Any]]]:
-    """Yield (drain number, time, document), oldest first, and each drain number in its order.
-
-    Times never go back, even if the clocks of drains differ.
-    """
+    """Yield (drain number, time, document), oldest first, and each drain number in its order."""
     heads: list[tuple[datetime, int, dict[str, Any]]] = []
     for drain, cursor in documents.items():
         if (document := await anext(cursor, None)) is not None:
             heapq.heappush(heads, (document["at"], drain, document))
-    latest = datetime.min.replace(tzinfo=UTC)
     while heads:
         at, drain, document = heapq.heappop(heads)
-        latest = max(latest, at)
-        yield drain, latest, document
+        yield drain, at, document
         if (document := await anext(documents[drain], None)) is not None:
             heapq.heappush(heads, (document["at"], drain, document))
 
