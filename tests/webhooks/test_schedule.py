@@ -56,10 +56,9 @@ def test_jitter_makes_a_delay_longer_by_a_tenth_at_most() -> None:
     assert walk(1, outcome())[-1] - NOW == round(1.1 * (walk(0, outcome())[-1] - NOW))
 
 
-@pytest.mark.parametrize("attempts", range(1, 10))
-@pytest.mark.parametrize("code", [200, 204, 299, 410])
-def test_no_attempt_follows_success_or_a_receiver_that_is_gone(attempts: int, code: int) -> None:
-    assert next_attempt_at(attempts, NOW, outcome(code, "5"), 0) is None
+def test_no_attempt_follows_success_or_a_receiver_that_is_gone() -> None:
+    for code in (200, 204, 299, 410):
+        assert next_attempt_at(1, NOW, outcome(code, "5"), 0) is None
 
 
 @pytest.mark.parametrize("code", [None, 300, 302, 400, 401, 404, 408, 409, 411, 429, 500, 503])
