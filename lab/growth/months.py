@@ -68,6 +68,7 @@ async def measure(run: Run, wanted: Collection[str]) -> None:
     if "two-years" in wanted:
         account = await _filled(run, _TWO_YEARS_LINKS, _TWO_YEARS, run.sizes.clicks // 10 or 1)
         reports.append(_report(account, "two-years", "large", _TWO_YEARS, {"groupBy": "country"}))
+    reports = [one for one in reports if {one.key, _FIRST_LOOKS.get(one.key)} & {*wanted}]
     async with serving(run, run.filling.settings) as service:
         await _measure(run, service, reports, wanted)
 
