@@ -25,7 +25,7 @@ from tracker.clicks.click import Click
 from tracker.clock import moment
 from tracker.conversions.document import ConversionStatus
 from tracker.errors import BadRequest
-from tracker.feeds.arrivals import DRAIN_TOKENS
+from tracker.feeds.arrivals import TRANSACTION_NUMBERS
 from tracker.feeds.clicks import CLICKS
 from tracker.feeds.feed import Feed
 from tracker.feeds.filter import FeedFilter
@@ -234,7 +234,7 @@ async def test_a_bookmark_is_refused_once_what_follows_it_may_be_deleted(
 async def test_a_bookmark_of_what_a_backup_does_not_have_is_refused(services: Services) -> None:
     await applied(services, make_clicks(ACCOUNT, 1))
     follower = await follow(services.feeds.click_feed, ACCOUNT)
-    await services.stores.mongodb[DRAIN_TOKENS].delete_many({})
+    await services.stores.mongodb[TRANSACTION_NUMBERS].delete_many({})
     with pytest.raises(BadRequest, match="since: is newer than a restored backup"):
         await follower.page()
 

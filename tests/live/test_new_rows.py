@@ -15,7 +15,7 @@ from tests.conversions.scene import applied
 from tests.factories import make_click, make_conversion
 from tests.feeds.scene import ACCOUNT, OTHER, drain_with_number, ids_of, make_clicks, schedule
 from tracker.feeds import arrivals
-from tracker.feeds.arrivals import DRAIN_TOKENS
+from tracker.feeds.arrivals import TRANSACTION_NUMBERS
 from tracker.feeds.page import Bookmark
 from tracker.ids import new_id
 from tracker.live import new_rows
@@ -111,12 +111,12 @@ async def test_a_look_at_many_accounts_costs_few_queries_and_one_if_nothing_was_
     start = await bookmark(services)
     with counted(monkeypatch) as read:
         assert (await read_new(services.stores.mongodb.reads, start, accounts)).rows == {}
-    assert read == [DRAIN_TOKENS]
+    assert read == [TRANSACTION_NUMBERS]
     await applied(services, [*make_clicks(ACCOUNT, 3), *make_clicks(OTHER, 3)])
     with counted(monkeypatch) as read:
         found = (await read_new(services.stores.mongodb.reads, start, accounts)).rows
     assert found.keys() == {ACCOUNT, OTHER}
-    assert read == [DRAIN_TOKENS, "arrivals", "clicks"]
+    assert read == [TRANSACTION_NUMBERS, "arrivals", "clicks"]
 
 
 async def test_all_new_clicks_are_counted_and_the_last_is_shown(

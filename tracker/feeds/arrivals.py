@@ -34,7 +34,7 @@ from tracker.stores.mongodb.drivers import Database
 from tracker.stores.mongodb.reads import MongoReads
 from tracker.stores.mongodb.transaction import MongoSession
 
-DRAIN_TOKENS: Final = "drain_fences"
+TRANSACTION_NUMBERS: Final = "drain_fences"
 """The collection with a document per drain number. Its field `batches` numbers the transactions."""
 
 STORED_DAYS: Final = 8
@@ -143,7 +143,7 @@ class Arrivals:
 async def _next_number(database: Database, drain_number: int, session: MongoSession) -> int:
     answer = await database.command(
         {
-            "findAndModify": DRAIN_TOKENS,
+            "findAndModify": TRANSACTION_NUMBERS,
             "query": {"_id": drain_number},
             "update": {"$inc": {"batches": 1}},
             "upsert": True,

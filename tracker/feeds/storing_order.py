@@ -18,9 +18,9 @@ from tracker.clock import now
 from tracker.conversions.document import ConversionStatus
 from tracker.errors import BadRequest
 from tracker.feeds.arrivals import (
-    DRAIN_TOKENS,
     ENTRIES_PER_DOCUMENT,
     STORED_DAYS,
+    TRANSACTION_NUMBERS,
     first_position,
     positions_between,
 )
@@ -52,7 +52,7 @@ async def bookmark_of_now(snapshot: MongoReads) -> Bookmark:
     """Return the bookmark after everything in `snapshot`."""
     at = now()  # before the first read, because the snapshot begins with it
     used = {"_id": {"$gte": 0}, "batches": {"$gt": 0}}
-    rows = await snapshot.find(DRAIN_TOKENS, used, ["batches"])
+    rows = await snapshot.find(TRANSACTION_NUMBERS, used, ["batches"])
     return Bookmark(at, {row["_id"]: first_position(row["batches"] + 1) for row in rows})
 
 

@@ -27,7 +27,7 @@ from tracker.conversions.event_config import EventConfig
 from tracker.errors import NotFound
 from tracker.feeds.api.conversion_delays import conversion_delays
 from tracker.feeds.api.conversion_warnings import conversion_warnings
-from tracker.feeds.arrivals import DRAIN_TOKENS
+from tracker.feeds.arrivals import TRANSACTION_NUMBERS
 from tracker.feeds.clicks import CLICKS
 from tracker.feeds.conversions import ConversionFeed
 from tracker.feeds.feed import Feed
@@ -66,7 +66,7 @@ async def share_of(services: Services) -> None:
 async def new_rows(services: Services) -> None:
     """Read new rows, as if drains with two drain numbers had stored some."""
     for number in range(2):
-        await services.stores.mongodb[DRAIN_TOKENS].update_one(
+        await services.stores.mongodb[TRANSACTION_NUMBERS].update_one(
             {"_id": number}, {"$set": {"batches": 3}}, upsert=True
         )
     await read_new(services.stores.mongodb.reads, Bookmark(now(), {}), [ACCOUNT, new_id()])
