@@ -23,6 +23,7 @@ from tests.clock import Clock
 from tests.dns import dns_server
 from tests.dns.dns_server import DnsServer
 from tests.patience import be_patient
+from tests.rooms import replace_parts
 from tests.stores import given
 from tests.stores.mongodb.own_mongodb import standalone_mongodb
 from tests.stores.redis.lowest_redis import LOWEST, lowest_redis
@@ -270,10 +271,10 @@ def private_allowed(services: Services) -> Iterator[None]:
     """Allow webhooks to private networks during the test."""
     before = services.webhooks
     client = WebhookClient(True, services.settings.dns_address, services.links.served_hosts)
-    services.webhooks = before._replace(allows_private=True, client=client)
+    replace_parts(services, "webhooks", allows_private=True, client=client)
     yield
     client.close()
-    services.webhooks = before
+    replace_parts(services, "webhooks", **before._asdict())
 
 
 async def _close(services: Services) -> None:

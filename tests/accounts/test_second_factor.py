@@ -148,7 +148,12 @@ async def test_the_secret_is_encrypted_and_recovery_codes_work_without_the_key(
     person = await again(services, person)
     assert (person.totp or "").startswith(PREFIX)
     with_key = accounts.build(
-        services.stores, services.access, services.links, services.conversions, keys
+        stores=services.stores,
+        access=services.access,
+        conversions=services.conversions,
+        links=services.links,
+        public_url=services.public_url,
+        secret_keys=keys,
     )
     await with_key.second_factor.check(person, totp_code(), "")
     error = await refused(services, person, totp_code(1))

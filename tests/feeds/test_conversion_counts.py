@@ -6,7 +6,6 @@ import pytest
 
 from tests.factories import make_event_document
 from tracker.feeds import conversions
-from tracker.feeds.conversions import count_conversions
 from tracker.ids import new_id
 from tracker.service.services import Services
 
@@ -32,5 +31,5 @@ async def test_conversions_that_count_are_counted_for_each_click(
     await store(services, one, 1)
     await store(services, one, 1, status="refused", refused="max_value")
     await store(services, one, 1, account_id=new_id(), status="foreign_click")
-    found = await count_conversions(services.stores.mongodb.reads, ACCOUNT, [many, one, none])
+    found = await services.feeds.conversion_feed.count_of_clicks(ACCOUNT, [many, one, none])
     assert {click_id: number for click_id, number in found.items() if number} == {many: 5, one: 1}

@@ -2,6 +2,7 @@
 
 import os
 
+from tests.rooms import replace_parts
 from tracker.service.services import Services
 from tracker.stores.secret_box import Purpose, SecretBox
 from tracker.webhooks.store import Webhooks
@@ -14,4 +15,4 @@ def use_keys(services: Services, *keys: bytes) -> None:
     webhooks = Webhooks(
         services.stores.mongodb, SecretBox(keys, Purpose.WEBHOOK), services.webhooks.queue
     )
-    services.webhooks = services.webhooks._replace(webhooks=webhooks)
+    replace_parts(services, "webhooks", webhooks=webhooks)

@@ -13,7 +13,7 @@ import msgspec
 from redis.asyncio import Redis
 
 from tracker.access.invitations import Invitations
-from tracker.access.key_family import descendants, valid_filter
+from tracker.access.key_family import KeyFamily, valid_filter
 from tracker.access.key_uses import KeyUses
 from tracker.access.principal import OPERATOR, Actor, ActorKind, Principal
 from tracker.clock import now
@@ -93,6 +93,7 @@ class ApiKeys:
         self._redis = redis
         self.valid: TrustedMemory[ApiKey] = TrustedMemory(MAX_REMEMBERED_KEYS)
         self.uses = KeyUses(mongodb)
+        self.family = KeyFamily(mongodb.database)
 
     async def create(
         self,
@@ -226,7 +227,7 @@ class ApiKeys:
             return ended
         # No key of the family can create another meanwhile.
         await lock_account(self._database, row["account_id"], session)
-        family = await descendants(self._database, row["account_id"], session)
+        family = await self.family.descendants(row["account_id"], session)
         younger = {"_id": {"$in": family.get(row["_id"], [])}}
         return ended + await self._keys.find(younger, session=session).sort("_id", 1).to_list(None)
 

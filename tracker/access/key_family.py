@@ -33,48 +33,56 @@ def valid_filter() -> dict[str, Any]:
     return {"revoked_at": None, "$or": unexpired}
 
 
-async def parents_of(database: Database, parent_ids: Sequence[UUID]) -> dict[UUID, KeyMaker]:
-    rows = database["api_keys"].find({"_id": {"$in": [*parent_ids]}}, ["name", "revoked_at"])
-    return {row["_id"]: as_struct(KeyMaker, row) async for row in rows}
+class KeyFamily:
+    """The keys that an account's keys have made."""
 
+    def __init__(self, database: Database) -> None:
+        self._database = database
 
-async def descendants(
-    database: Database, account_id: UUID, session: MongoSession | None = None
-) -> dict[UUID, list[UUID]]:
-    """Return the valid descendants of each key, oldest first. Keys without any are missing.
+    async def parents(self, parent_ids: Sequence[UUID]) -> dict[UUID, KeyMaker]:
+        rows = self._database["api_keys"].find(
+            {"_id": {"$in": [*parent_ids]}}, ["name", "revoked_at"]
+        )
+        return {row["_id"]: as_struct(KeyMaker, row) async for row in rows}
 
-    Revoked keys have descendants too.
-    """
-    made = {"account_id": account_id, **_MADE_BY_KEYS, **valid_filter()}
-    rows = database["api_keys"].find(made, ["created_by.id"], session=session).sort("_id", 1)
-    maker_of = {row["_id"]: row["created_by"]["id"] async for row in rows}
-    known = await _makers(database, account_id, set(maker_of.values()), session)
-    found: dict[UUID, list[UUID]] = {}
-    for key_id, maker in maker_of.items():
-        while maker in known:
-            found.setdefault(maker, []).append(key_id)
-            maker = known[maker]
-    return found
+    async def descendants(
+        self, account_id: UUID, session: MongoSession | None = None
+    ) -> dict[UUID, list[UUID]]:
+        """Return the valid descendants of each key, oldest first. Keys without any are missing.
 
+        Revoked keys have descendants too.
+        """
+        made = {"account_id": account_id, **_MADE_BY_KEYS, **valid_filter()}
+        rows = (
+            self._database["api_keys"].find(made, ["created_by.id"], session=session).sort("_id", 1)
+        )
+        maker_of = {row["_id"]: row["created_by"]["id"] async for row in rows}
+        known = await self._makers(account_id, set(maker_of.values()), session)
+        found: dict[UUID, list[UUID]] = {}
+        for key_id, maker in maker_of.items():
+            while maker in known:
+                found.setdefault(maker, []).append(key_id)
+                maker = known[maker]
+        return found
 
-async def _makers(
-    database: Database, account_id: UUID, makers: Collection[UUID], session: MongoSession | None
-) -> dict[UUID, UUID | None]:
-    """Map the account's keys among `makers`, and all their ancestors, to their makers."""
-    upwards = {
-        "from": "api_keys",
-        "startWith": list(makers),
-        "connectFromField": "created_by.id",
-        "connectToField": "_id",
-        "restrictSearchWithMatch": {"account_id": account_id},
-        "as": "key",
-    }
-    pipeline: list[dict[str, Any]] = [
-        {"$match": {"_id": account_id}},
-        {"$graphLookup": upwards},
-        # All keys in one document would be too large.
-        {"$unwind": "$key"},
-        {"$project": {"_id": "$key._id", "maker": "$key.created_by.id"}},
-    ]
-    rows = database["accounts"].aggregate(pipeline, session=session)
-    return {row["_id"]: row.get("maker") async for row in rows}
+    async def _makers(
+        self, account_id: UUID, makers: Collection[UUID], session: MongoSession | None
+    ) -> dict[UUID, UUID | None]:
+        """Map the account's keys among `makers`, and all their ancestors, to their makers."""
+        upwards = {
+            "from": "api_keys",
+            "startWith": list(makers),
+            "connectFromField": "created_by.id",
+            "connectToField": "_id",
+            "restrictSearchWithMatch": {"account_id": account_id},
+            "as": "key",
+        }
+        pipeline: list[dict[str, Any]] = [
+            {"$match": {"_id": account_id}},
+            {"$graphLookup": upwards},
+            # All keys in one document would be too large.
+            {"$unwind": "$key"},
+            {"$project": {"_id": "$key._id", "maker": "$key.created_by.id"}},
+        ]
+        rows = self._database["accounts"].aggregate(pipeline, session=session)
+        return {row["_id"]: row.get("maker") async for row in rows}

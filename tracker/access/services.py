@@ -27,6 +27,7 @@ class AccessServices(NamedTuple):
 
 
 def build(
+    *,
     stores: StoreServices,
     trusted_proxies: str,
     per_minute: int,

@@ -3,11 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from tracker.access.api_keys import ApiKeys
-from tracker.access.audit import Audit
-from tracker.access.invitations import Invitations
 from tracker.access.services import AccessServices
-from tracker.access.sessions import Sessions
 from tracker.accounts.accounts import Accounts
 from tracker.accounts.identity import Identity
 from tracker.accounts.joining import Joining
@@ -21,13 +17,9 @@ from tracker.accounts.self_service import SelfService
 from tracker.accounts.sign_in import SigningIn
 from tracker.accounts.sign_in_limit import SignInLimit
 from tracker.accounts.time_zones import TimeZones
-from tracker.conversions.account_rules import AccountRules
 from tracker.conversions.services import ConversionServices
-from tracker.links.qr_code import QrCodes
 from tracker.links.services import LinkServices
-from tracker.links.store import Links
 from tracker.public_url import PublicUrl
-from tracker.stores.mongodb.database import MongoDB
 from tracker.stores.secret_box import Purpose, SecretBox
 from tracker.stores.services import StoreServices
 from tracker.web.call import Body, Call, Query
@@ -48,22 +40,19 @@ class AccountServices(NamedTuple):
     self_service: SelfService
     second_factor: SecondFactor
     second_factor_setup: SecondFactorSetup
-    account_rules: AccountRules
-    api_keys: ApiKeys
-    audit: Audit
-    invitations: Invitations
-    links: Links
-    mongodb: MongoDB
+    access: AccessServices
+    conversions: ConversionServices
+    links: LinkServices
     public_url: PublicUrl
-    qr_codes: QrCodes
-    sessions: Sessions
 
 
 def build(
+    *,
     stores: StoreServices,
     access: AccessServices,
-    links: LinkServices,
     conversions: ConversionServices,
+    links: LinkServices,
+    public_url: PublicUrl,
     secret_keys: Sequence[bytes],
 ) -> AccountServices:
     """Return the accounts of a process. `secret_keys` encrypt the secrets of second factors."""
@@ -85,17 +74,12 @@ def build(
         self_service=self_service,
         second_factor=second_factor,
         second_factor_setup=SecondFactorSetup(
-            identity, sign_in, self_service, second_factor, links.public_url.host
+            identity, sign_in, self_service, second_factor, public_url.host
         ),
-        account_rules=conversions.account_rules,
-        api_keys=access.api_keys,
-        audit=access.audit,
-        invitations=access.invitations,
-        links=links.links,
-        mongodb=stores.mongodb,
-        public_url=links.public_url,
-        qr_codes=links.qr_codes,
-        sessions=access.sessions,
+        access=access,
+        conversions=conversions,
+        links=links,
+        public_url=public_url,
     )
 
 

@@ -9,6 +9,7 @@ from tracker.clicks.store import Clicks
 from tracker.clicks.visitors import Visitors
 from tracker.journal.services import JournalServices
 from tracker.links.services import LinkServices
+from tracker.public_url import PublicUrl
 from tracker.stores.services import StoreServices
 
 
@@ -22,16 +23,18 @@ class ClickServices(NamedTuple):
 
 
 def build(
+    *,
     stores: StoreServices,
     journal: JournalServices,
     links: LinkServices,
+    public_url: PublicUrl,
     geoip_database: str,
     store_ip: bool,
 ) -> ClickServices:
     enrichment = Enrichment(Countries(geoip_database), store_ip)
     return ClickServices(
         redirect=Redirect(
-            links.link_cache, links.domains, journal.journal, enrichment, links.public_url.host
+            links.link_cache, links.domains, journal.journal, enrichment, public_url.host
         ),
         clicks=Clicks(stores.mongodb),
         visitors=Visitors(stores.redis, stores.budget),

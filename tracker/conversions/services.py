@@ -35,6 +35,7 @@ class ConversionServices(NamedTuple):
 
 
 def build(
+    *,
     stores: StoreServices,
     journal: JournalServices,
     data_path: Path,

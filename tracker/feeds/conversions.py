@@ -101,23 +101,22 @@ class ConversionFeed(Feed[StoredConversion]):
             return None
         return _row(document)
 
-
-async def count_conversions(
-    reader: MongoReads, account_id: UUID, click_ids: Collection[UUID]
-) -> dict[UUID, int]:
-    """Return the number of conversions that count, for each click that has some."""
-    counting: dict[str, Any] = {"account_id": account_id, "status": {"$in": list(COUNTED)}}
-    stages: list[dict[str, Any]] = [
-        {"$match": {"click_id": {"$in": list(click_ids)}, **counting}},
-        {"$limit": _MAX_IN_ONE_QUERY},
-        {"$group": {"_id": "$click_id", "count": {"$sum": 1}}},
-    ]
-    together = await reader.aggregate("events", stages, hint="by_click")
-    counts = {row["_id"]: min(row["count"], MAX_COUNTED) for row in together}
-    if sum(row["count"] for row in together) < _MAX_IN_ONE_QUERY:
+    async def count_of_clicks(
+        self, account_id: UUID, click_ids: Collection[UUID]
+    ) -> dict[UUID, int]:
+        """Return the number of conversions that count, for each click that has some."""
+        counting: dict[str, Any] = {"account_id": account_id, "status": {"$in": list(COUNTED)}}
+        stages: list[dict[str, Any]] = [
+            {"$match": {"click_id": {"$in": list(click_ids)}, **counting}},
+            {"$limit": _MAX_IN_ONE_QUERY},
+            {"$group": {"_id": "$click_id", "count": {"$sum": 1}}},
+        ]
+        together = await self._reader.aggregate("events", stages, hint="by_click")
+        counts = {row["_id"]: min(row["count"], MAX_COUNTED) for row in together}
+        if sum(row["count"] for row in together) < _MAX_IN_ONE_QUERY:
+            return counts
+        for click_id in click_ids:
+            counts[click_id] = await self._reader.count(
+                "events", {"click_id": click_id, **counting}, limit=MAX_COUNTED, hint="by_click"
+            )
         return counts
-    for click_id in click_ids:
-        counts[click_id] = await reader.count(
-            "events", {"click_id": click_id, **counting}, limit=MAX_COUNTED, hint="by_click"
-        )
-    return counts

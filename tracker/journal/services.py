@@ -22,6 +22,7 @@ class JournalServices(NamedTuple):
 
 
 def build(
+    *,
     stores: StoreServices,
     partitions: int,
     replicas: int,

@@ -54,6 +54,7 @@ class LinkServices(NamedTuple):
 
 
 def build(
+    *,
     stores: StoreServices,
     public_url: PublicUrl,
     port: int,

@@ -16,7 +16,7 @@ class LiveServices(NamedTuple):
 
 
 def build(
-    stores: StoreServices, journal: JournalServices, access: AccessServices, base_host: str
+    *, stores: StoreServices, journal: JournalServices, access: AccessServices, base_host: str
 ) -> LiveServices:
     return LiveServices(
         LiveHub(stores.mongodb.reads, journal.backlog, access.open_answers, base_host)

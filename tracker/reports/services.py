@@ -4,22 +4,19 @@ from typing import NamedTuple
 
 from tracker.public_url import PublicUrl
 from tracker.reports.answers.reports import Reports
-from tracker.stores.mongodb.database import MongoDB
 from tracker.stores.services import StoreServices
 from tracker.web.call import Body, Call, Query
 
 
 class ReportServices(NamedTuple):
-    """The reports, and the database for the names in their answers."""
+    """The reports, and the host that stands for links without a domain."""
 
     reports: Reports
-    mongodb: MongoDB
     public_url: PublicUrl
 
 
-def build(stores: StoreServices, public_url: PublicUrl) -> ReportServices:
-    reports = Reports(stores.mongodb, public_url.host)
-    return ReportServices(reports, stores.mongodb, public_url)
+def build(*, stores: StoreServices, public_url: PublicUrl) -> ReportServices:
+    return ReportServices(Reports(stores.mongodb, public_url.host), public_url)
 
 
 ReportCall = Call[ReportServices, Query, Body]

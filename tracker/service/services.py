@@ -45,10 +45,7 @@ PREPARE_INTERVAL_SECONDS: Final = 0.5
 
 
 class Services:
-    """The rooms of a process. `settings` need `base_url` and both store addresses.
-
-    Requests read a room at each use, so one may be replaced.
-    """
+    """The rooms of a process. `settings` need `base_url` and both store addresses."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
@@ -90,26 +87,26 @@ class Services:
 
     def _build_foundation(self, settings: Settings) -> None:
         self.stores = stores.build(
-            settings.redis_url,
-            settings.mongodb_uri,
-            settings.mongodb_database,
-            settings.journal_partitions,
+            redis_url=settings.redis_url,
+            mongodb_uri=settings.mongodb_uri,
+            mongodb_database=settings.mongodb_database,
+            partitions=settings.journal_partitions,
         )
         self.journal = journal.build(
-            self.stores,
-            settings.journal_partitions,
-            settings.journal_replicas,
-            settings.data_path / "spool",
-            settings.spool_max_bytes,
-            settings.redis_memory_bytes,
+            stores=self.stores,
+            partitions=settings.journal_partitions,
+            replicas=settings.journal_replicas,
+            spool=settings.data_path / "spool",
+            spool_max_bytes=settings.spool_max_bytes,
+            redis_memory_bytes=settings.redis_memory_bytes,
         )
         self.access = access.build(
-            self.stores,
-            settings.trusted_proxies,
-            settings.rate_limit_ip_per_minute,
-            settings.rate_limit_account_per_hour,
-            settings.rate_limit_ipv6_prefix,
-            settings.rate_limit_session_per_minute,
+            stores=self.stores,
+            trusted_proxies=settings.trusted_proxies,
+            per_minute=settings.rate_limit_ip_per_minute,
+            per_hour=settings.rate_limit_account_per_hour,
+            ipv6_prefix=settings.rate_limit_ipv6_prefix,
+            session_per_minute=settings.rate_limit_session_per_minute,
         )
         self.web = self._web_services(settings)
 
@@ -134,57 +131,75 @@ class Services:
         )
 
     def _build_subjects(self, settings: Settings) -> None:
+        stores, public_url = self.stores, self.public_url
         misses = self._allowance(settings.miss_limit_ip_per_minute)
         self.links = links.build(
-            self.stores,
-            self.public_url,
-            settings.port,
-            settings.cname_host,
-            settings.reserved_names,
-            settings.serves_claimed_domains,
-            settings.link_cache_entries,
-            misses,
-            settings.dns_address,
+            stores=stores,
+            public_url=public_url,
+            port=settings.port,
+            cname_host=settings.cname_host,
+            reserved_names=settings.reserved_names,
+            serves_claimed_domains=settings.serves_claimed_domains,
+            link_cache_entries=settings.link_cache_entries,
+            misses=misses,
+            dns_address=settings.dns_address,
         )
         self.clicks = clicks.build(
-            self.stores, self.journal, self.links, settings.geoip_database, settings.store_ip
+            stores=stores,
+            journal=self.journal,
+            links=self.links,
+            public_url=public_url,
+            geoip_database=settings.geoip_database,
+            store_ip=settings.store_ip,
         )
         self.conversions = conversions.build(
-            self.stores,
-            self.journal,
-            settings.data_path,
-            misses,
-            self._allowance(settings.pending_limit_ip_per_minute),
+            stores=stores,
+            journal=self.journal,
+            data_path=settings.data_path,
+            misses=misses,
+            pending=self._allowance(settings.pending_limit_ip_per_minute),
         )
         self.accounts = accounts.build(
-            self.stores, self.access, self.links, self.conversions, settings.secret_keys
+            stores=stores,
+            access=self.access,
+            conversions=self.conversions,
+            links=self.links,
+            public_url=public_url,
+            secret_keys=settings.secret_keys,
         )
         self.webhooks = webhooks.build(
-            self.stores,
-            self.links,
-            self.accounts,
-            settings.secret_keys,
-            settings.http_targets_allowed,
-            settings.webhook_allow_private,
+            stores=stores,
+            accounts=self.accounts,
+            links=self.links,
+            public_url=public_url,
+            secret_keys=settings.secret_keys,
+            allows_http=settings.http_targets_allowed,
+            allows_private=settings.webhook_allow_private,
         )
-        self.reports = reports.build(self.stores, self.public_url)
+        self.reports = reports.build(stores=stores, public_url=public_url)
         self.feeds = feeds.build(
-            self.stores, self.links, self.clicks, self.conversions, self.accounts, self.webhooks
+            stores=stores,
+            accounts=self.accounts,
+            clicks=self.clicks,
+            conversions=self.conversions,
+            links=self.links,
+            webhooks=self.webhooks,
+            public_url=public_url,
         )
-        self.live = live.build(self.stores, self.journal, self.access, self.public_url.host)
-        self.sharing = sharing.build(self.stores, self.accounts, self.reports)
-
-    # Made anew at each use, from rooms that may have been replaced.
-    @property
-    def ingest(self) -> IngestServices:
-        return IngestServices(
-            stores=self.stores,
+        self.live = live.build(
+            stores=stores, journal=self.journal, access=self.access, base_host=public_url.host
+        )
+        self.sharing = sharing.build(
+            stores=stores, accounts=self.accounts, reports=self.reports, public_url=public_url
+        )
+        self.ingest = IngestServices(
+            stores=stores,
             journal=self.journal,
             clicks=self.clicks,
             conversions=self.conversions,
             webhooks=self.webhooks,
-            pending_days=self.settings.pending_event_days,
-            partitions=self.settings.journal_partitions,
+            pending_days=settings.pending_event_days,
+            partitions=settings.journal_partitions,
         )
 
     def _allowance(self, per_minute: int) -> Allowance:

@@ -2,17 +2,13 @@
 
 from typing import NamedTuple
 
-from tracker.accounts.passwords import Passwords
 from tracker.accounts.services import AccountServices
-from tracker.accounts.sign_in_limit import SignInLimit
-from tracker.accounts.time_zones import TimeZones
 from tracker.limits.account_limiter import AccountLimiter
 from tracker.public_url import PublicUrl
 from tracker.reports.services import ReportServices
 from tracker.sharing.opens import ShareOpens
 from tracker.sharing.shares import Shares
 from tracker.sharing.views import Views
-from tracker.stores.mongodb.database import MongoDB
 from tracker.stores.services import StoreServices
 from tracker.web.call import Body, Call, Query
 
@@ -27,30 +23,26 @@ class SharingServices(NamedTuple):
     share_opens: ShareOpens
     views: Views
     shared_limiter: AccountLimiter
+    accounts: AccountServices
     reports: ReportServices
-    passwords: Passwords
-    sign_in_limit: SignInLimit
-    time_zones: TimeZones
-    mongodb: MongoDB
     public_url: PublicUrl
 
 
 def build(
+    *,
     stores: StoreServices,
     accounts: AccountServices,
     reports: ReportServices,
+    public_url: PublicUrl,
 ) -> SharingServices:
     return SharingServices(
         shares=Shares(stores.mongodb),
         share_opens=ShareOpens(stores.mongodb),
         views=Views(stores.mongodb),
         shared_limiter=AccountLimiter("share", "shared reports", *_SHARED_REPORTS, seconds=2),
+        accounts=accounts,
         reports=reports,
-        passwords=accounts.passwords,
-        sign_in_limit=accounts.sign_in_limit,
-        time_zones=accounts.time_zones,
-        mongodb=stores.mongodb,
-        public_url=reports.public_url,
+        public_url=public_url,
     )
 
 

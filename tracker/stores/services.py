@@ -36,7 +36,7 @@ class StoreServices(NamedTuple):
 
 
 def build(
-    redis_url: str, mongodb_uri: str, mongodb_database: str, partitions: int
+    *, redis_url: str, mongodb_uri: str, mongodb_database: str, partitions: int
 ) -> StoreServices:
     generation = Generation()
     dedicated = _CONNECTIONS_PER_PARTITION * partitions

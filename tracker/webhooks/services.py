@@ -4,14 +4,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from tracker.accounts.services import AccountServices
-from tracker.accounts.time_zones import TimeZones
 from tracker.dns.resolver import HostResolver
 from tracker.limits.account_limiter import AccountLimiter
-from tracker.links.own_hosts import OwnHosts
-from tracker.links.served_hosts import ServedHosts
 from tracker.links.services import LinkServices
 from tracker.public_url import PublicUrl
-from tracker.stores.mongodb.database import MongoDB
 from tracker.stores.secret_box import Purpose, SecretBox
 from tracker.stores.services import StoreServices
 from tracker.web.call import Body, Call, Query
@@ -35,18 +31,17 @@ class WebhookServices(NamedTuple):
     allows_http: bool
     allows_private: bool
     dns: HostResolver
-    dns_limiter: AccountLimiter
-    own_hosts: OwnHosts
-    served_hosts: ServedHosts
-    time_zones: TimeZones
-    mongodb: MongoDB
+    accounts: AccountServices
+    links: LinkServices
     public_url: PublicUrl
 
 
 def build(
+    *,
     stores: StoreServices,
-    links: LinkServices,
     accounts: AccountServices,
+    links: LinkServices,
+    public_url: PublicUrl,
     secret_keys: Sequence[bytes],
     allows_http: bool,
     allows_private: bool,
@@ -56,18 +51,15 @@ def build(
         webhooks=Webhooks(stores.mongodb, SecretBox(secret_keys, Purpose.WEBHOOK), queue),
         deliveries=Deliveries(stores.mongodb, queue),
         queue=queue,
-        payloads=PayloadLoader(stores.mongodb, links.public_url.host),
+        payloads=PayloadLoader(stores.mongodb, public_url.host),
         client=WebhookClient(allows_private, links.dns_address, links.served_hosts),
         sample_limiter=sample_limiter(),
         allows_http=allows_http,
         allows_private=allows_private,
         dns=HostResolver(links.dns_address),
-        dns_limiter=links.dns_limiter,
-        own_hosts=links.own_hosts,
-        served_hosts=links.served_hosts,
-        time_zones=accounts.time_zones,
-        mongodb=stores.mongodb,
-        public_url=links.public_url,
+        accounts=accounts,
+        links=links,
+        public_url=public_url,
     )
 
 

@@ -9,7 +9,6 @@ import pytest
 from tests.stores.mongodb.profiler import profiled
 from tests.web.client import Client
 from tests.web.keyed_client import KeyedClient
-from tracker.access.key_family import descendants
 from tracker.access.roles import SCOPES_OF, Role
 from tracker.accounts.accounts import Account
 from tracker.clock import iso, now
@@ -223,7 +222,7 @@ async def test_many_generations_and_many_keys_are_read_as_their_sum_and_not_thei
         rows.append({**rows[0], **new, "revoked_at": now() if n < generations else None})
     await keys.insert_many(rows[1:])
     async with profiled(services.stores.mongodb.database) as answers:
-        found = await descendants(services.stores.mongodb.database, account.id)
+        found = await services.access.api_keys.family.descendants(account.id)
     last = [row["_id"] for row in rows[-youngest:]]
     assert found == {row["_id"]: last for row in rows[: generations + 1]}
     assert sum(one["responseLength"] for one in answers) < 200 * (generations + youngest)

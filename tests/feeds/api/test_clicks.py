@@ -13,6 +13,7 @@ from tests.factories import (
     make_click,
     make_conversion,
 )
+from tests.rooms import replace_parts
 from tests.web.each import each_case
 from tests.web.keyed_client import KeyedClient
 from tests.web.world import World
@@ -111,7 +112,7 @@ async def test_no_answer_has_an_address_or_a_user_agent_even_if_both_are_stored(
     world: World,
 ) -> None:
     enrichment = Enrichment(Countries(world.services.settings.geoip_database), store_ip=True)
-    world.services.clicks = world.services.clicks._replace(enrichment=enrichment)
+    replace_parts(world.services, "clicks", enrichment=enrichment)
     since = (await page(world.api, world.account))["since_cursor"]
     click = make_click(world.account.id, address="203.0.113.77", user_agent=f"{CHROME} Secret/7")
     await applied(world.services, [click, make_conversion(1, click.id)])

@@ -122,7 +122,8 @@ async def show(call: AccountCall[AccountQuery, Nothing]) -> AccountRecord:
     Raises NotFound if it no longer exists.
     """
     services = call.services
-    account, rules = await _account(call), await services.account_rules.find(call.account_id)
+    account = await _account(call)
+    rules = await services.conversions.account_rules.find(call.account_id)
     return _record(account, rules, await services.time_zones.find(call.account_id))
 
 
@@ -138,12 +139,13 @@ async def change(call: AccountCall[Nothing, ChangeAccount]) -> AccountRecord:
     Raises NotFound if the account no longer exists.
     """
     services = call.services
-    account, rules = await _account(call), await services.account_rules.find(call.account_id)
+    account = await _account(call)
+    rules = await services.conversions.account_rules.find(call.account_id)
     changes: dict[str, FieldChange] = {}
     sent = call.body.conversion_rules
     changed = {} if sent is UNSET else sent_fields(sent)
     if changed:
-        after = await services.account_rules.change(call.account_id, changed)
+        after = await services.conversions.account_rules.change(call.account_id, changed)
         changes |= differences(rules, after)
         rules = after
     if call.body.name not in (UNSET, account.name):

@@ -77,14 +77,14 @@ async def list_entries(call: AccountCall[ListAudit, Nothing]) -> Page[AuditRecor
 @endpoint("GET", "/api/short-links/{id}/history", "links:read")
 async def show_history(call: AccountCall[Paged, Nothing]) -> Page[HistoryRecord]:
     """List the changes of a short link, newest first."""
-    link = await find_own(call, call.services.links)
+    link = await find_own(call, call.services.links.links)
     return await _page(call, HistoryRecord, AuditFilter(target_id=link.id), call.query)
 
 
 async def _page(
     call: AccountCall[Any, Any], kind: type[_Record], wanted: AuditFilter, paged: Paged
 ) -> Page[_Record]:
-    audit = call.services.audit
+    audit = call.web.audit
     entries, total = await audit.page(call.account_id, wanted, paged.page, paged.page_size)
     return paged.page_of([_record(kind, one) for one in entries], total)
 

@@ -62,7 +62,7 @@ class CreateInvitation(msgspec.Struct, forbid_unknown_fields=True, kw_only=True)
 
 INVITATIONS: Resource[Invitation, InvitationRecord] = Resource(
     "invitation",
-    lambda call: call.services.invitations.find(call.ids[0]),
+    lambda call: call.services.access.invitations.find(call.ids[0]),
     one_by_one(partial(record_of, InvitationRecord)),
 )
 
@@ -70,7 +70,7 @@ INVITATIONS: Resource[Invitation, InvitationRecord] = Resource(
 @endpoint("GET", "/api/invitations", "members:read")
 async def list_own(call: AccountCall[AccountPage, Nothing]) -> Page[InvitationRecord]:
     """List open invitations, newest first, without their links."""
-    return await INVITATIONS.list_page(call, call.services.invitations)
+    return await INVITATIONS.list_page(call, call.services.access.invitations)
 
 
 @endpoint(

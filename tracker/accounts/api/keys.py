@@ -9,7 +9,6 @@ from msgspec import Meta, field
 
 from tracker.access.api_keys import ApiKey
 from tracker.access.audit import AuditAction
-from tracker.access.key_family import descendants, parents_of
 from tracker.access.principal import EVERY_SCOPE, ActorKind, Principal
 from tracker.accounts.services import AccountCall, AccountServices
 from tracker.errors import ErrorCode, Forbidden
@@ -101,17 +100,16 @@ class RevokeApiKey(msgspec.Struct, kw_only=True):
 async def _show(services: AccountServices, keys: Sequence[ApiKey]) -> list[ApiKeyRecord]:
     if not keys:
         return []
-    parents = await parents_of(
-        services.mongodb.database, [one.parent_id for one in keys if one.parent_id]
-    )
-    family = await descendants(services.mongodb.database, keys[0].account_id)
+    family = services.access.api_keys.family
+    parents = await family.parents([one.parent_id for one in keys if one.parent_id])
+    descendants = await family.descendants(keys[0].account_id)
     return [
         record_of(
             ApiKeyRecord,
             key,
             created_by=key.created_by and record_of(ActorRecord, key.created_by),
             parent=parent and record_of(ParentKey, parent),
-            descendants=family.get(key.id, []),
+            descendants=descendants.get(key.id, []),
         )
         for key in keys
         for parent in [parents.get(key.parent_id) if key.parent_id else None]
@@ -119,14 +117,14 @@ async def _show(services: AccountServices, keys: Sequence[ApiKey]) -> list[ApiKe
 
 
 KEYS: Resource[ApiKey, ApiKeyRecord] = Resource(
-    "API key", lambda call: call.services.api_keys.find(call.ids[0]), _show
+    "API key", lambda call: call.web.api_keys.find(call.ids[0]), _show
 )
 
 
 @endpoint("GET", "/api/keys", "keys:read")
 async def list_own(call: AccountCall[AccountPage, Nothing]) -> Page[ApiKeyRecord]:
     """List API keys, newest first, including revoked ones."""
-    return await KEYS.list_page(call, call.services.api_keys)
+    return await KEYS.list_page(call, call.web.api_keys)
 
 
 @endpoint(
@@ -139,7 +137,7 @@ async def create(call: AccountCall[Nothing, CreateApiKey]) -> CreatedApiKey:
     Raises Forbidden if it would have more scopes than the principal, BadRequest if it would expire
     later or the account has too many keys.
     """
-    body, keys = call.body, call.services.api_keys
+    body, keys = call.body, call.web.api_keys
     scopes = None if body.scopes is None else list(dict.fromkeys(body.scopes))
 
     async def work(session: MongoSession) -> tuple[ApiKey, str]:
@@ -150,7 +148,7 @@ async def create(call: AccountCall[Nothing, CreateApiKey]) -> CreatedApiKey:
         await call.audit("api_key.created", KEYS.audit_object(made[0]), session=session)
         return made
 
-    key, secret = await run_in_turn(call.services.mongodb.database, call.account_id, work)
+    key, secret = await run_in_turn(call.web.mongodb.database, call.account_id, work)
     shown = await KEYS.show(call, key)
     return record_of(CreatedApiKey, shown, key=secret)
 
@@ -176,7 +174,7 @@ async def revoke(call: AccountCall[RevokeApiKey, Nothing]) -> ApiKeyRecord:
             session,
         )
 
-    revoked, _ = await call.services.api_keys.revoke(
+    revoked, _ = await call.web.api_keys.revoke(
         key.id, approve, with_descendants=call.query.descendants
     )
     return await KEYS.show(call, revoked)

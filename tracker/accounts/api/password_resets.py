@@ -29,7 +29,7 @@ class PasswordResetRecord(msgspec.Struct, kw_only=True):
 
 RESETS: Resource[Invitation, PasswordResetRecord] = Resource(
     "password reset",
-    lambda call: call.services.invitations.find(call.ids[0], InvitationKind.PASSWORD_RESET),
+    lambda call: call.services.access.invitations.find(call.ids[0], InvitationKind.PASSWORD_RESET),
     one_by_one(partial(record_of, PasswordResetRecord)),
 )
 
@@ -38,7 +38,7 @@ RESETS: Resource[Invitation, PasswordResetRecord] = Resource(
 async def list_own(call: AccountCall[AccountPage, Nothing]) -> Page[PasswordResetRecord]:
     """List the account's open password resets, newest first, without their links."""
     fetch = partial(
-        call.services.invitations.page, call.account_id, kind=InvitationKind.PASSWORD_RESET
+        call.services.access.invitations.page, call.account_id, kind=InvitationKind.PASSWORD_RESET
     )
     return await RESETS.page(call, call.query, fetch)
 

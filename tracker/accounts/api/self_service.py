@@ -105,7 +105,7 @@ async def change_password(
 async def list_own(call: AccountCall[Nothing, Nothing]) -> OwnSessions:
     """List the person's sessions, the last used first."""
     current = call.session
-    found = await call.services.sessions.of_person(current.person_id)
+    found = await call.web.sessions.of_person(current.person_id)
     rows = [record_of(OwnSession, one, current=one.id == current.id) for one in found]
     return OwnSessions(rows=rows)
 

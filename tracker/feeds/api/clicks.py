@@ -16,7 +16,6 @@ from tracker.feeds.api.feed_request import all_of_feed, feed_filter
 from tracker.feeds.api.schema import FeedAnswer, FeedQuery, cursor_fields
 from tracker.feeds.arrivals import FeedName
 from tracker.feeds.clicks import StoredClick
-from tracker.feeds.conversions import count_conversions
 from tracker.feeds.filter import FeedFilter, Tests
 from tracker.feeds.services import FeedCall, FeedServices
 from tracker.web.call import Nothing
@@ -53,8 +52,8 @@ async def show_clicks(
     if not clicks:
         return []
     links, conversions = await asyncio.gather(
-        services.links.find_all({click.link_id for click in clicks}),
-        count_conversions(services.mongodb.reads, account_id, [click.id for click in clicks]),
+        services.links.links.find_all({click.link_id for click in clicks}),
+        services.conversion_feed.count_of_clicks(account_id, [click.id for click in clicks]),
     )
     records = []
     for click in clicks:

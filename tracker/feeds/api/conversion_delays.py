@@ -52,7 +52,7 @@ class Delays(msgspec.Struct, kw_only=True):
 @endpoint("GET", "/api/conversions/delays", "reports:read")
 async def count(call: FeedCall[AccountQuery, Nothing]) -> Delays:
     """Count the last conversions by the time since their click."""
-    seconds = await conversion_delays(call.services.mongodb.reads, call.account_id)
+    seconds = await conversion_delays(call.web.mongodb.reads, call.account_id)
     counts = Counter(bisect_left(_LONGEST_SECONDS, one) for one in seconds)
     return Delays(
         conversions=len(seconds),

@@ -51,8 +51,8 @@ class Warnings(msgspec.Struct, kw_only=True):
 @endpoint("GET", "/api/conversions/warnings", "conversions:read")
 async def count(call: FeedCall[AccountQuery, Nothing]) -> Warnings:
     """Count the last conversions with each warning, by event configuration."""
-    found = await conversion_warnings(call.services.mongodb.reads, call.account_id)
-    configs = await call.services.event_configs.find_all(
+    found = await conversion_warnings(call.web.mongodb.reads, call.account_id)
+    configs = await call.services.conversions.event_configs.find_all(
         {one.event_config_id for one in found if one.event_config_id}
     )
     rows = []

@@ -41,8 +41,8 @@ async def _show(
 ) -> list[ConversionRecord]:
     """Return the records of conversions, with one query for links and one for configurations."""
     links, configs = await asyncio.gather(
-        services.links.find_all({one.link_id for one in conversions if one.link_id}),
-        services.event_configs.find_all(
+        services.links.links.find_all({one.link_id for one in conversions if one.link_id}),
+        services.conversions.event_configs.find_all(
             {one.event_config_id for one in conversions if one.event_config_id}
         ),
     )
@@ -163,13 +163,13 @@ async def _delivery_counts(
         for one in conversions
     }
     counts = {one.id: Counter[str]() for one in conversions}
-    for delivery, status in (await services.deliveries.statuses(ids)).items():
+    for delivery, status in (await services.webhooks.deliveries.statuses(ids)).items():
         counts[ids[delivery]][status] += 1
     return {event_id: DeliveryCounts(**found) for event_id, found in counts.items()}
 
 
 async def _webhooks(services: FeedServices, account_id: UUID) -> Sequence[Webhook]:
-    webhooks, _ = await services.webhooks.page(account_id, 1, MAX_WEBHOOKS_PER_ACCOUNT)
+    webhooks, _ = await services.webhooks.webhooks.page(account_id, 1, MAX_WEBHOOKS_PER_ACCOUNT)
     return webhooks
 
 
@@ -184,11 +184,11 @@ async def _deliveries(
         return None
     webhooks = await _webhooks(call.services, call.account_id)
     ids = {delivery_id(one.id, conversion.id): one for one in webhooks}
-    found = await call.services.deliveries.find_all(ids)
+    found = await call.services.webhooks.deliveries.find_all(ids)
     records = [
         delivery_record(ConversionDelivery, found[one], webhook_name=webhook.name)
         for one, webhook in ids.items()
         if one in found
     ]
-    await hide_secrets(call.services.deliveries, call.principal, records)
+    await hide_secrets(call.services.webhooks.deliveries, call.principal, records)
     return records

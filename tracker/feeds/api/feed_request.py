@@ -21,11 +21,11 @@ async def feed_filter(call: FeedCall[Any, Nothing]) -> FeedFilter:
     query: FeedQuery = call.query
     calendar = calendar_of(DEFAULT_ZONE)
     if query.names_days:
-        calendar = await call.services.time_zones.find(call.account_id)
+        calendar = await call.services.accounts.time_zones.find(call.account_id)
     wanted = query.filter(calendar, call.services.public_url.host)
     if wanted.transaction_id is None:
         return wanted
-    configs = await call.services.event_configs.ids(call.account_id)
+    configs = await call.services.conversions.event_configs.ids(call.account_id)
     return structs.replace(wanted, transaction_scopes=[call.account_id, *configs])
 
 

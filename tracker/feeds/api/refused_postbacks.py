@@ -75,7 +75,7 @@ class RefusedPostbacks(Page[RefusedPostbackRecord], kw_only=True):
 )
 async def list_refused(call: FeedCall[ListRefusedPostbacks, Nothing]) -> RefusedPostbacks:
     """Return a page of the account's refused requests, newest first."""
-    query, refusals = call.query, call.services.refusals
+    query, refusals = call.query, call.services.conversions.refusals
     (rows, total), counts = await asyncio.gather(
         refusals.page(call.account_id, query.reason, query.page, query.page_size),
         refusals.counts(call.account_id),
@@ -93,7 +93,7 @@ async def _records(
     call: FeedCall[ListRefusedPostbacks, Nothing], rows: Sequence[RefusedPostback]
 ) -> list[RefusedPostbackRecord]:
     ids = {one.event_config_id for one in rows if one.event_config_id}
-    configs = await call.services.event_configs.find_all(ids)
+    configs = await call.services.conversions.event_configs.find_all(ids)
     return [
         record_of(
             RefusedPostbackRecord,

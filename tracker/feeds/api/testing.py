@@ -64,11 +64,11 @@ async def test_click(call: FeedCall[Nothing, Nothing]) -> RecordedTestClick:
 
     Raises BadRequest if visitors of the link get 404.
     """
-    link = await find_own(call, call.services.links)
+    link = await find_own(call, call.services.links.links)
     client = call.client
     headers = ClientHeaders.from_headers(client.user_agent, "", "", client.edge_country)
     visit = Visit("GET", link.domain_name, link.slug, "", client.address, headers)
-    recorded = await call.services.redirect.record_test(visit, link)
+    recorded = await call.services.clicks.redirect.record_test(visit, link)
     if recorded is None:
         state = "archived" if link.archived else "paused"
         raise BadRequest(f"short link: is {state}, so its visitors get 404")
@@ -93,5 +93,5 @@ async def test_conversion(call: FeedCall[Nothing, SendTestConversion]) -> Record
     if click_id and not await services.click_feed.find_all(call.account_id, [click_id]):
         raise NotFound("click_id: not found; a click is stored a moment after it was made")
     value = None if call.body.value is UNSET else call.body.value
-    event_id = await services.recorder.record_test(config, click_id, value)
+    event_id = await services.conversions.recorder.record_test(config, click_id, value)
     return RecordedTestConversion(event_id=event_id, status="test")

@@ -75,22 +75,22 @@ async def read(call: PublicCall[SharingServices, Nothing, OpenShare]) -> SharedA
     services, body = call.services, call.body
     share = await services.shares.open(body.token)
     await _check_password(call, share)
-    answer = await _read(services, share, body.measure)
+    answer = await _read(call, share)
     services.share_opens.count(share.id, int(isinstance(body.measure, UnsetType)))
     return answer
 
 
 async def _read(
-    services: SharingServices, share: Share, measure: MeasureName | UnsetType
+    call: PublicCall[SharingServices, Nothing, OpenShare], share: Share
 ) -> SharedAnswer:
-    """Return the report, with the first rows by `measure`, or by the share's own."""
-    account_id = share.account_id
+    """Return the report, with the first rows by the call's measure, or by the share's own."""
+    services, measure, account_id = call.services, call.body.measure, share.account_id
     report = msgspec.json.decode(share.report, type=SharedReport)
     with services.shared_limiter.acquire(account_id):
-        today = (await services.time_zones.find(account_id)).day_of(now())
+        today = (await services.accounts.time_zones.find(account_id)).day_of(now())
         wanted = report.overview(account_id, today, measure)
         found = await overview(services.reports, account_id, wanted)
-        named = await filter_names(services.mongodb.reads, account_id, wanted.filters.values())
+        named = await filter_names(call.web.mongodb.reads, account_id, wanted.filters.values())
         names = {dimension: list(of.values()) for dimension, of in named.items()}
         if not share.show_link_names:
             ranked = report.overview(account_id, today)
@@ -116,9 +116,9 @@ async def _check_password(
     if share.password is None:
         return
     if password is not None:
-        if refusal := await services.sign_in_limit.count_share(share.id, call.counted_as):
+        if refusal := await services.accounts.sign_in_limit.count_share(share.id, call.counted_as):
             raise refusal.error("password")
-        if await services.passwords.verify(share.password, password):
+        if await services.accounts.passwords.verify(share.password, password):
             return
     message = "password: wrong" if password else "password: this report asks for one"
     raise Unauthorized(message, code=ErrorCode.PASSWORD_REQUIRED)

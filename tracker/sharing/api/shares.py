@@ -146,7 +146,7 @@ async def create(call: SharingCall[Nothing, CreateShare]) -> NewShare:
     body, services = call.body, call.services
     _check_may_read(call.principal, body)
     expires_at = call.principal.expiry(body.expires_at)
-    password = await services.passwords.hash(body.password) if body.password else None
+    password = await services.accounts.passwords.hash(body.password) if body.password else None
 
     async def work(session: MongoSession) -> tuple[Share, str]:
         principal = await call.lock_authority("shares:write", session)
@@ -167,7 +167,7 @@ async def create(call: SharingCall[Nothing, CreateShare]) -> NewShare:
         )
         return made
 
-    share, token = await run_in_turn(services.mongodb.database, call.account_id, work)
+    share, token = await run_in_turn(call.web.mongodb.database, call.account_id, work)
     url = f"{services.public_url.url}/console/shared#{token}"
     return record_of(NewShare, share, url=url, **_shown(share))
 

@@ -82,7 +82,7 @@ async def create(call: SharingCall[Nothing, CreateView]) -> ViewRecord:
         return view
 
     return await VIEWS.show(
-        call, await run_in_turn(call.services.mongodb.database, call.account_id, work)
+        call, await run_in_turn(call.web.mongodb.database, call.account_id, work)
     )
 
 

@@ -54,8 +54,8 @@ class WebhookStatistics(msgspec.Struct, kw_only=True):
 async def show(call: WebhookCall[Nothing, Nothing]) -> WebhookStatistics:
     """Show the last deliveries by day and state, and the response times of the receiver."""
     webhook = await WEBHOOKS.find(call)
-    calendar = await call.services.time_zones.find(call.account_id)
-    days, took = await statistics(call.services.mongodb.reads, webhook.id, calendar)
+    calendar = await call.services.accounts.time_zones.find(call.account_id)
+    days, took = await statistics(call.web.mongodb.reads, webhook.id, calendar)
     return WebhookStatistics(
         deliveries=sum(of_day.total() for of_day in days.values()),
         days=[

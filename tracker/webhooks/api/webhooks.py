@@ -62,7 +62,7 @@ async def _check_target(services: WebhookServices, body: CreateWebhook | ChangeW
         target.check_https(body.target_url, services.allows_http)
         allow_private = services.allows_private
         host, port = target.check_target(body.target_url, allow_private)
-        if services.own_hosts.has(host, port):
+        if services.links.own_hosts.has(host, port):
             raise BadRequest(target.OWN_HOST)
 
 
@@ -70,11 +70,11 @@ async def _check_host(call: WebhookCall[Any, Any], url: str) -> list[str]:
     """Check the host by look-ups; return warnings. Called after access is checked."""
     services = call.services
     host, port = check_url(target.FIELD, url).address
-    if await services.served_hosts.has(host, port):
+    if await services.links.served_hosts.has(host, port):
         raise BadRequest(target.OWN_HOST)
     if services.allows_private:
         return []
-    with services.dns_limiter.acquire(call.account_id):
+    with services.links.dns_limiter.acquire(call.account_id):
         return await target.check_addresses(host, services.dns.resolve)
 
 
@@ -178,7 +178,7 @@ async def change(call: WebhookCall[Nothing, ChangeWebhook]) -> ShownWebhook:
         except UnreadableSecret:
             raise Unavailable(UNREADABLE) from None
 
-    stored = await run_in_turn(call.services.mongodb.database, call.principal.actor.queue_key, work)
+    stored = await run_in_turn(call.web.mongodb.database, call.principal.actor.queue_key, work)
     changed = WEBHOOKS.checked(call, stored)
     named = _header_changes(webhook, changed, fields.get("headers", {}))
     if changes := {**differences(webhook, changed, _NOT_AUDITED), **named}:
