@@ -86,7 +86,8 @@ async def test_conversion(call: FeedCall[Nothing, SendTestConversion]) -> Record
 
     Raises NotFound if the account has no such click, BadRequest if the configuration is paused.
     """
-    config, services = await CONFIGS.find(call), call.services
+    services = call.services
+    config = CONFIGS.checked(call, await services.conversions.event_configs.find(call.ids[0]))
     if not config.active:
         raise BadRequest("event config: is paused, so its postback key is refused")
     click_id = None if call.body.click_id is UNSET else call.body.click_id
