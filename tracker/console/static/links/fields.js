@@ -1,8 +1,11 @@
-/** The texts of a link: in its form, on its page, in lists, and in lines that are pasted. Pure. */
+/**
+ * The texts of a link: in its form, on its page, in the list, and in lines that are pasted. A row
+ * here is shown in each. Pure.
+ */
 
 /**
- * `headings` are other names of a column in pasted lines, `whenEmpty` what a new link gets instead.
- * The first text is the link's title.
+ * `headings` are other names of a column in pasted lines, `whenEmpty` what a new link gets instead,
+ * `required` is for changes. All three may be left out. The first text is the link's title.
  */
 export const TEXTS = [
   {

@@ -22,7 +22,7 @@ const COLUMNS = [
 const HEADINGS = {
   destination_url: ["destination", "longurl", "targeturl", "url", "link"],
   slug: ["shortlink", "shorturl"],
-  ...Object.fromEntries(TEXTS.map(({ name, headings }) => [name, headings])),
+  ...Object.fromEntries(TEXTS.map(({ name, headings = [] }) => [name, headings])),
   domain_name: ["domain"],
   tags: ["tag"],
 };
@@ -175,7 +175,7 @@ function problemOf({ destination_url: url, slug, ...link }, tags, active, archiv
   if (length(url) > MAX_URL) return `the destination has more than ${MAX_URL} characters`;
   if (slug && !SLUG.test(slug)) return `the slug: ${SLUG_RULE}`;
   const long = TEXTS.find(({ name, most }) => length(link[name] ?? "") > most);
-  if (long) return `the ${long.label.toLowerCase()} has more than ${long.most} characters`;
+  if (long) return `${long.label.toLowerCase()}: more than ${long.most} characters`;
   if (tags.some((tag) => length(tag) > MAX_TAG)) return `a tag has more than ${MAX_TAG} characters`;
   if (active && truth(active) === undefined) return "active is neither true nor false";
   if (archived && truth(archived) === undefined) return "archived is neither true nor false";

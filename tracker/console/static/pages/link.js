@@ -122,7 +122,8 @@ function Actions({ link, onEdit, onChanged, onTested }) {
   `;
 }
 
-function Facts({ link }) {
+/** The facts of a link, as its page lists them. */
+export function Facts({ link }) {
   return html`<section class="card">
     <h2>The link</h2>
     <dl class="facts">

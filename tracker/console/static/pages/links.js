@@ -151,7 +151,8 @@ function TagFilter({ tags, operator }) {
   `;
 }
 
-function columns(rows, mayWrite, clicks, setOpen, reload) {
+/** Return the columns of the list. `clicks` are counts by id; null while they load. */
+export function columns(rows, mayWrite, clicks, setOpen, reload) {
   return [
     { label: "Link", wide: true, cell: (link) => html`<${Name} link=${link} />` },
     {
@@ -166,7 +167,9 @@ function columns(rows, mayWrite, clicks, setOpen, reload) {
     ...(rows.some(hasUtm)
       ? [{ label: "UTM", cell: (link) => hasUtm(link) && html`<${UtmValues} link=${link} />` }]
       : []),
-    ...TEXTS.slice(1).map(({ name, label }) => ({ label, cell: (link) => link[name] })),
+    ...TEXTS.slice(1)
+      .filter(({ name }) => rows.some((link) => link[name]))
+      .map(({ name, label }) => ({ label, cell: (link) => link[name] })),
     {
       label: "Tags",
       cell: ({ tags }) =>
