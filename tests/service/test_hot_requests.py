@@ -14,11 +14,11 @@ from tornado.platform.asyncio import AsyncIOLoop
 
 from config.settings import Settings
 from tests.factories import create_click, create_event_config, create_link
+from tests.service.visits import DOMAINS, LINKS, Known, visit
+from tests.service.ways import Sent, Ways, both_ways
 from tests.stores.redis.own_redis import unavailable_redis
 from tests.waiting import eventually
 from tests.web.records import journaled
-from tests.web.visits import DOMAINS, LINKS, Known, visit
-from tests.web.ways import Sent, Ways, both_ways
 from tracker.clicks.click import Click
 from tracker.conversions.conversion import Conversion
 from tracker.conversions.event_config import PayoutType

@@ -11,13 +11,13 @@ import pytest
 
 from tests.conversions.scene import applied, drained
 from tests.factories import create_link, make_conversion, make_visit
+from tests.service.ways import Sent, both_ways
 from tests.stores.redis.own_redis import unavailable_redis
 from tests.waiting import eventually
 from tests.web.client import Client
 from tests.web.keyed_client import KeyedClient
 from tests.web.link_list import slugs
 from tests.web.records import journaled_clicks
-from tests.web.ways import Sent, both_ways
 from tests.web.world import World
 from tracker.accounts.accounts import Account
 from tracker.clock import now

@@ -7,8 +7,8 @@ from random import Random
 from typing import NamedTuple
 
 from tests.factories import CHROME
+from tests.service.ways import WAY, Sent
 from tests.syntax.accept_fields import IMAGES, NAVIGATIONS
-from tests.web.ways import WAY, Sent
 
 LINKS = {
     "abc": "https://example.com/landing",
