@@ -44,7 +44,7 @@ class Loop(NamedTuple, Generic[Parts]):
 PROCESS: Final[tuple[Loop[Services], ...]] = (
     Loop("longest_turn", lambda _, __: keep_measuring()),
     Loop("memory", lambda s, _: s.journal.budget_meter.keep_measuring()),
-    Loop("copies", lambda s, _: keep_checking(s.stores.redis, s.stores.copies)),
+    Loop("copies", lambda s, _: keep_checking(s.stores.redis)),
     Loop(
         "redis_primary",
         lambda s, _: follow(s.stores.redis),

@@ -72,7 +72,6 @@ class Services:
         self.copy_filler = CopyFiller(
             self.stores.redis,
             self.stores.mongodb,
-            self.stores.copies,
             self.stores.budget,
             [
                 names_of_links(self.links.link_cache),

@@ -82,24 +82,6 @@ def types_of_messages(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return types
 
 
-async def test_memory_is_dropped_once_for_a_subscription(
-    settings: Settings, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    forget_all, dropped = Cache.forget_all, list[Any]()
-
-    def noted(cache: Cache[Thing]) -> None:
-        dropped.append(cache)
-        forget_all(cache)
-
-    monkeypatch.setattr(Cache, "forget_all", noted)
-    monkeypatch.setattr(changes, "PING_SECONDS", 0.05)
-    types = types_of_messages(monkeypatch)
-    async with process(settings.redis_url, ThingLookup(OLD)):
-        await eventually(lambda: "pong" in types)
-    assert types.count("subscribe") == 2
-    assert len(dropped) == 1
-
-
 @pytest.mark.parametrize("thing", [NEW, None], ids=["changed", "removed"])
 async def test_a_change_is_seen_by_another_process(settings: Settings, thing: Thing | None) -> None:
     things = ThingLookup(OLD)

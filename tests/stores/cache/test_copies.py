@@ -16,13 +16,12 @@ from tests.waiting import becomes
 from tracker.ids import new_id
 from tracker.loops import cancel_and_wait
 from tracker.service.services import Services
-from tracker.stores.cache import filling, trust
+from tracker.stores.cache import filling
 from tracker.stores.cache.cache import Cache
 from tracker.stores.redis import keys
 from tracker.stores.redis.clients import (
     check_server_ids,
     known_server_id,
-    redis_for_blocking,
     redis_for_requests,
 )
 from tracker.stores.redis.memory_budget import EVICT_FROM
@@ -114,19 +113,16 @@ async def test_a_promoted_replica_is_another_server(server: OwnRedis, tmp_path: 
             assert ids[0] != ids[1]
 
 
-async def test_a_copy_of_the_previous_release_is_replaced_unless_it_is_newer(
+async def test_a_hash_that_1_0_0_has_left_is_replaced_by_readers_and_changes(
     services: Services,
 ) -> None:
     redis = services.stores.redis
     cache = cached(redis, ThingLookup(OLD))
-    for version in (-1, OLD.version, NEW.version):
+    for replace in (cache.get, cache.begin_update):
         await redis.delete(NAME)
-        await redis.hset(NAME, mapping={"version": version, "value": b"\x81"})
-        assert await cache.get(NAME) == OLD
-        cache.forget_all()
-        assert await redis.type(NAME) == (b"string" if version < NEW.version else b"hash")
-    await cache.begin_update(NAME)
-    assert await redis.type(NAME) == b"string"
+        await redis.hset(NAME, mapping={"version": NEW.version, "value": b"\x81"})
+        assert await replace(NAME) in (OLD, None)
+        assert await redis.type(NAME) == b"string"
 
 
 async def test_a_copy_that_cannot_be_decoded_is_replaced(services: Services) -> None:
@@ -145,27 +141,6 @@ async def test_nothing_is_filled_before_the_server_is_known(services: Services) 
     assert await unconnected.copy_filler.fill() == 0
     await unconnected.close()
     assert await services.stores.redis.get(keys.COPIES_FILLED) is None
-
-
-async def test_no_copy_is_used_while_a_process_of_the_previous_release_listens(
-    services: Services,
-) -> None:
-    redis, copies = services.stores.redis, services.stores.copies
-    things = ThingLookup(OLD)
-    await cached(redis, things).get(NAME)
-    cache: Cache[Thing] = Cache(copies, Thing, things, 100)
-    assert await trusted(cache)
-    async with redis_for_blocking(services.settings.redis_url) as client, client.pubsub() as old:
-        await old.subscribe(keys.CHANGES)
-        await trust.check(redis, copies)
-        assert copies.suspended
-        assert not await trusted(cache)
-        assert await cache.get("link:/b") == OLD
-        assert not await redis.exists("link:/b")
-        await old.subscribe(keys.CHANGES_OF_STRINGS)
-        await trust.check(redis, copies)
-        assert not copies.suspended
-        assert await trusted(cache)
 
 
 async def test_the_copy_of_a_changed_value_is_stored_again_once_it_has_expired(

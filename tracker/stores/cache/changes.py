@@ -16,7 +16,7 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import RedisError
 
 from tracker.stores.redis.cluster import server_of
-from tracker.stores.redis.keys import CHANGES, CHANGES_OF_STRINGS
+from tracker.stores.redis.keys import CHANGES
 
 log = structlog.get_logger(__name__)
 
@@ -55,7 +55,7 @@ class Changes:
             try:
                 server = await server_of(self._redis, CHANGES)
                 async with server.pubsub() as subscription:
-                    await subscription.subscribe(CHANGES, CHANGES_OF_STRINGS)
+                    await subscription.subscribe(CHANGES)
                     await self._follow(subscription)
             except (RedisError, OSError, TimeoutError) as error:
                 if self.subscribed.is_set():
@@ -77,8 +77,7 @@ class Changes:
                     await subscription.ping()
                 continue
             alive = monotonic()
-            # Memory is dropped for the first channel. That of strings has no messages of its own.
-            if message["type"] == "subscribe" and message["channel"] == CHANGES.encode():
+            if message["type"] == "subscribe":
                 self._set_verified(True)
             elif message["type"] == "message":
                 self._drop(message["data"].decode(errors="replace"))

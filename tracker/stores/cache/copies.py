@@ -41,10 +41,10 @@ _COPIES_PER_SCRIPT: Final = 100
 """Redis answers no other client until a script ends."""
 
 # Stores copies unless Redis holds newer or the same ones: of one version a reader replaces what it
-# could not decode. During a change only its writer stores one, which
-# expires as soon as the change would. A hash is a copy of the previous release. Where a full Redis
-# takes none, the old one goes. KEYS: names. ARGV: whether a change stores them, milliseconds of a
-# change; then copy and milliseconds to live, for each.
+# could not decode. During a change only its writer stores one, which expires as soon as the change
+# would. A hash was left by 1.0.0, and is replaced. Where a full Redis takes none, the old one goes.
+# KEYS: names. ARGV: whether a change stores them, milliseconds of a change; then copy and
+# milliseconds to live, for each.
 _STORE_NEWER: Final = """
 local unknown, update = string.rep('\\0', 4), tonumber(ARGV[2])
 for i, name in ipairs(KEYS) do
@@ -52,10 +52,7 @@ for i, name in ipairs(KEYS) do
   local version = struct.unpack('>i8', copy)
   local left, keeps = redis.call('PTTL', name), false
   local held = redis.pcall('GET', name)
-  if held and held.err then
-    local hash_version = redis.call('HGET', name, 'version')
-    keeps = hash_version and tonumber(hash_version) > version
-  elseif held then
+  if held and not held.err then
     local held_version, held_server = struct.unpack('>i8c4', held)
     local is_updating = held_server == unknown and left <= update
     keeps = held_version > version or is_updating and ARGV[1] == '0' or held == copy
@@ -69,8 +66,8 @@ end
 """
 
 # Works without a copy too: a reader may yet store the old value. Nothing is left of a copy that a
-# full Redis would keep trusted, nor of one of the previous release. KEYS: name. ARGV: milliseconds
-# to live, the copy of nothing, no server.
+# full Redis would keep trusted, nor of a hash. KEYS: name. ARGV: milliseconds to live, the copy of
+# nothing, no server.
 _BEGIN_UPDATE: Final = """
 if redis.call('PEXPIRE', KEYS[1], ARGV[1]) == 1 then
   local marked = redis.pcall('SETRANGE', KEYS[1], 8, ARGV[3])
@@ -113,13 +110,9 @@ _UNKNOWN: Final = Found(None)
 
 
 class Copies:
-    """The copies of one process's caches; concurrent reads and writes share round trips.
-
-    While `suspended`, none is trusted, and readers store none.
-    """
+    """The copies of one process's caches; concurrent reads and writes share round trips."""
 
     def __init__(self, redis: Redis, breaker: Breaker, budget: Budget) -> None:
-        self.suspended = False
         self._redis = redis
         self._breaker = breaker
         self._budget = budget
@@ -158,7 +151,7 @@ class Copies:
     async def store(self, copy: Copy) -> None:
         """Store what a reader found, if there is room. Errors are only recorded."""
         kind = OptionalWrite.COPY if copy.value else OptionalWrite.MISS
-        if copy.server == UNKNOWN_SERVER or self.suspended or not self._budget.allows(kind):
+        if copy.server == UNKNOWN_SERVER or not self._budget.allows(kind):
             return
         with contextlib.suppress(Unavailable):
             await self._submit(self._writes.submit, copy)
@@ -226,7 +219,7 @@ class Copies:
         return [await known_server_id(self._redis, name) for name in names]
 
     def _found(self, held: bytes | None, server: bytes) -> Found:
-        trusts = server != UNKNOWN_SERVER and not self.suspended
+        trusts = server != UNKNOWN_SERVER
         if held is None or len(held) < _HEADER.size:
             return Found(None, server, settled=trusts)
         version, stored_on = _HEADER.unpack_from(held)
@@ -260,7 +253,7 @@ class Copies:
 
 
 def _is_of_another_type(error: RedisError) -> bool:
-    """Return whether the key is a copy of the previous release, which is no string."""
+    """Return whether the key is a hash, as copies of 1.0.0 were."""
     return isinstance(error, ResponseError) and str(error).startswith("WRONGTYPE")
 
 

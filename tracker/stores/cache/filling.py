@@ -16,7 +16,6 @@ from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
 from tracker.metrics import COPIES_RESTORED
-from tracker.stores.cache.copies import Copies
 from tracker.stores.mongodb.database import MongoDB
 from tracker.stores.redis import keys
 from tracker.stores.redis.clients import known_server_ids
@@ -58,13 +57,11 @@ class CopyFiller:
         self,
         redis: Redis,
         mongodb: MongoDB,
-        copies: Copies,
         budget: Budget,
         names: Sequence[Names],
     ) -> None:
         self._redis = redis
         self._mongodb = mongodb
-        self._copies = copies
         self._budget = budget
         self._names = names
         self._lease = Lease(redis, keys.COPIES_LEASE, _LEASE_SECONDS)
@@ -83,7 +80,7 @@ class CopyFiller:
         servers = await known_server_ids(self._redis)
         if not servers:
             return 0
-        if self._copies.suspended or self._budget.used >= EVICT_FROM:
+        if self._budget.used >= EVICT_FROM:
             return 0
         if await self._redis.get(keys.COPIES_FILLED) == servers or not await self._lease.acquire():
             return 0

@@ -26,7 +26,6 @@ fleet:counters                      hash     counts of all drains, by metric and
 probe:{<tag>}                       string   empty: a test whether Redis takes writes; 60 s
 nobody:{<tag>}                      none     never set: scripts that a full Redis must run delete it
 changes                             channel  names of changed copies, api_key:<digest>, tag:<id>
-changes:strings                     channel  empty: its listeners read copies that are strings
 
 All but the streams share a memory budget (`stores/redis/memory_budget`). In a Redis Cluster the
 part in braces, or the whole key without one, decides on the server. Keys of one script share it.
@@ -41,7 +40,6 @@ DRAIN_GROUP = "drain"
 OVERFLOW = "journal:overflow"
 DEAD_LETTERS = "journal:dead"
 CHANGES = "changes"
-CHANGES_OF_STRINGS = "changes:strings"
 COPIES_FILLED = "copies:filled"
 COPIES_LEASE = "copies"
 DRAIN_SESSIONS = "{slot}:sessions"
