@@ -50,15 +50,6 @@ async def test_a_rotation_encrypts_the_new_secret_and_both_sign(services: Servic
     assert [received.error for received in receiver.received] == ["", ""]
 
 
-async def test_plain_secrets_stay_readable_once_a_key_is_set(services: Services) -> None:
-    async with listening(services, ACCOUNT) as (receiver, _):
-        use_keys(services, KEY)
-        async with sending(services) as one:
-            await converted(services, ACCOUNT)
-            assert await one.burst() == 1
-    assert receiver.received[0].error == ""
-
-
 @pytest.mark.parametrize("keys", [(), (NEW_KEY,)], ids=["missing", "wrong"])
 async def test_without_the_right_key_deliveries_stay_due_and_it_is_logged_once_a_minute(
     services: Services, caplog: pytest.LogCaptureFixture, keys: tuple[bytes, ...]

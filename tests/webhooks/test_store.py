@@ -81,35 +81,23 @@ async def test_a_page_is_read_by_its_index(services: Services) -> None:
         assert "SORT" not in winner
 
 
-async def test_failing_since_is_the_first_failure_after_the_last_success(
+async def test_failing_since_stays_until_the_target_changes_or_the_webhook_is_active_again(
     services: Services,
 ) -> None:
-    made = await services.webhooks.webhooks.create(new_id(), "A", "https://8.8.8.8", "POST", {})
-    first = now()
+    webhooks, first = services.webhooks.webhooks, now()
+    made = await make(services)
 
     async def health() -> tuple[object, ...]:
-        found = await services.webhooks.webhooks.find(made.id)
-        assert found is not None
-        assert found.disabled_at == (None if found.disabled_reason is None else first)
-        return found.failing_since, found.active, found.disabled_reason
+        [found] = (await webhooks.find_all([made.id, new_id()])).values()
+        return found.failing_since, found.active, found.disabled_reason, found.disabled_at
 
-    assert not await services.webhooks.webhooks.record_success(made.id)
-    assert await services.webhooks.webhooks.record_failure(made.id, first)
-    assert not await services.webhooks.webhooks.record_failure(made.id, first + timedelta(hours=1))
-    assert await health() == (first, True, None)
-    assert await services.webhooks.webhooks.record_success(made.id)
-    assert await health() == (None, True, None)
-    await services.webhooks.webhooks.record_failure(made.id, first)
-    assert await services.webhooks.webhooks.disable(made, Disabled.FAILING, first)
-    assert not await services.webhooks.webhooks.disable(made, Disabled.GONE, now())
-    assert await health() == (first, False, Disabled.FAILING)
-    await services.webhooks.webhooks.change(made.id, {"name": "B"})
-    assert await health() == (first, False, Disabled.FAILING)
-    await services.webhooks.webhooks.change(made.id, {"target_url": TARGET})
-    assert await health() == (None, False, Disabled.FAILING)
-    await services.webhooks.webhooks.change(made.id, {"active": True})
-    assert await health() == (None, True, None)
-    await services.webhooks.webhooks.record_failure(new_id(), first)
-    assert await services.webhooks.webhooks.find_all([made.id, new_id()]) == {
-        made.id: await services.webhooks.webhooks.find(made.id)
-    }
+    assert not await webhooks.record_success(made.id)
+    assert await webhooks.record_failure(made.id, first)
+    assert not await webhooks.record_failure(made.id, first + timedelta(hours=1))
+    assert await webhooks.disable(made, Disabled.FAILING, first)
+    assert not await webhooks.disable(made, Disabled.GONE, now())
+    for changes, failing_since in (({"name": "B"}, first), ({"target_url": f"{TARGET}/b"}, None)):
+        await webhooks.change(made.id, changes)
+        assert await health() == (failing_since, False, Disabled.FAILING, first)
+    await webhooks.change(made.id, {"active": True})
+    assert await health() == (None, True, None, None)

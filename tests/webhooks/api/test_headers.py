@@ -1,6 +1,7 @@
 """Own headers of a webhook reach its receiver, and nobody reads their values again."""
 
 from typing import Any
+from uuid import UUID
 
 import pytest
 
@@ -68,49 +69,38 @@ async def test_values_are_stored_encrypted_and_rewritten_as_secrets_are(
     assert receiver.received[0].headers["authorization"] == f"Bearer {SECRET}"
 
 
-async def test_no_answer_has_a_value(world: World) -> None:
-    path = await made(world.api, world.account)
-    names = dict.fromkeys(HEADERS)
-    listed = await world.api.get(f"{PATH}?accountId={world.account.id}")
-    shown, changed = await world.api.get(path), await world.api.patch(path, name="Renamed")
-    rotated = await world.api.post(f"{path}/secret")
-    assert listed.json()["rows"][0]["headers"] == shown.json()["headers"] == names
-    assert changed.json()["headers"] == rotated.json()["headers"] == names
-    for response in (listed, shown, changed, rotated):
-        assert SECRET not in response.body.decode()
+async def values(services: Services, path: str) -> dict[str, str]:
+    webhooks = services.webhooks.webhooks
+    webhook = await webhooks.find(UUID(path.rpartition("/")[2]))
+    assert webhook is not None
+    return parsed_headers(webhooks.with_readable_secrets(webhook, now()).headers)
 
 
-async def test_what_was_read_can_be_sent_back_and_keeps_the_values(world: World) -> None:
+async def test_no_answer_has_a_value_and_what_was_read_can_be_sent_back(world: World) -> None:
     path = await made(world.api, world.account)
     read = (await world.api.get(path)).json()["headers"]
-    kept = await world.api.patch(
-        path, headers={**read, "X-New": "{value}"}, target_url=f"{TARGET}?a=1"
-    )
-    assert kept.json()["headers"] == {**read, "X-New": None}
-    assert await values(world.services) == {**HEADERS, "X-New": "{value}"}
-    assert (await world.api.patch(path, name="Renamed")).json()["headers"] == {
-        **read,
-        "X-New": None,
-    }
-    assert (await world.api.patch(path, headers={"X-Event": None})).json()["headers"] == {
-        "X-Event": None
-    }
-    assert await values(world.services) == {"X-Event": "{event_id}"}
-    assert (await world.api.patch(path, headers={})).json()["headers"] == {}
-    assert await values(world.services) == {}
+    assert read == dict.fromkeys(HEADERS)
+    listed = await world.api.get(f"{PATH}?accountId={world.account.id}")
+    assert listed.json()["rows"][0]["headers"] == read
+    rotated = await world.api.post(f"{path}/secret")
+    assert rotated.json()["headers"] == read
+    new = {**HEADERS, "X-New": "{value}"}
+    for changes, kept in (
+        ({"headers": {**read, "X-New": "{value}"}, "target_url": f"{TARGET}?a=1"}, new),
+        ({"name": "Renamed"}, new),
+        ({"headers": {"X-Event": None}}, {"X-Event": "{event_id}"}),
+        ({"headers": {}}, {}),
+    ):
+        changed = await world.api.patch(path, **changes)
+        assert changed.json()["headers"] == dict.fromkeys(kept)
+        assert await values(world.services, path) == kept
+        assert SECRET not in changed.body.decode()
+    assert SECRET not in (listed.body + rotated.body).decode()
     unknown = await world.api.patch(path, headers={"X-Event": None})
     assert unknown.error == "headers.X-Event: has no stored value to keep; send one"
 
 
-async def values(services: Services) -> dict[str, str]:
-    row = await services.stores.mongodb["webhooks"].find_one({})
-    assert row is not None
-    webhook = await services.webhooks.webhooks.find(row["_id"])
-    assert webhook is not None
-    return parsed_headers(services.webhooks.webhooks.with_readable_secrets(webhook, now()).headers)
-
-
-@pytest.mark.parametrize(
+@each_case(
     "target",
     [
         *("https://8.8.4.4/hook", "http://8.8.8.8/hook", "https://8.8.8.8:8443/hook"),
@@ -126,17 +116,15 @@ async def test_values_are_not_kept_for_another_receiver(world: World, target: st
             "headers: send their values again, as target_url has changed before its query",
         )
     assert (await world.api.get(path)).json()["target_url"] == TARGET
-    moved = await world.api.patch(path, target_url=target, headers={"Authorization": "Bearer new"})
-    assert moved.json()["headers"] == {"Authorization": None}
-    assert await values(world.services) == {"Authorization": "Bearer new"}
+    headers = {"Authorization": "Bearer new"}
+    assert (await world.api.patch(path, target_url=target, headers=headers)).status == 200
+    assert await values(world.services, path) == headers
 
 
 @each_case(
     "headers, error",
     [
         ({"Host": "x"}, "headers.Host: is set by HTTP or by the service"),
-        ({"X-A": 1}, "headers"),
-        ([], "headers: must be an object"),
         (None, "headers: must be an object"),
     ],
 )

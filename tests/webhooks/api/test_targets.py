@@ -16,7 +16,6 @@ from tests.web.client import Response
 from tests.web.keyed_client import KeyedClient
 from tests.web.world import World
 from tracker.accounts.accounts import Account
-from tracker.ids import new_id
 
 PATH, NAME = "/api/webhooks", "hooks.example"
 TARGET = f"https://{NAME}/"
@@ -88,19 +87,6 @@ async def test_a_target_is_accepted_while_dns_fails_and_its_deliveries_are_check
     refused = await world.api.post(f"{PATH}/{made.json()['id']}/test")
     assert refused.json()["attempt"]["error"] == f"private: {NAME} is in a private network"
     assert (await create(world.api, world.account)).status == 400
-
-
-async def test_requests_without_access_cause_no_dns_query(
-    world: World,
-    dns: DnsServer,
-) -> None:
-    _, reader = await world.services.access.api_keys.create(
-        world.account.id, "k", ["webhooks:read"]
-    )
-    assert (await create(world.api, world.other_account)).status == 403
-    assert (await create(KeyedClient(world.client, reader), world.account)).status == 403
-    assert (await world.api.patch(f"{PATH}/{new_id()}", target_url=TARGET)).status == 404
-    assert dns.asked == []
 
 
 async def test_names_that_dns_never_answers_delay_neither_redis_nor_other_accounts(

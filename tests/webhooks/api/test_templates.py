@@ -10,7 +10,6 @@ from tests.web.each import each_case
 from tests.web.keyed_client import KeyedClient
 from tests.web.world import World
 from tracker.accounts.accounts import Account
-from tracker.clock import iso, now
 from tracker.webhooks.macros import ALL_MACROS
 from tracker.webhooks.payloads.sample import sample_content
 from tracker.webhooks.payloads.template import DEFAULT
@@ -89,14 +88,3 @@ async def test_every_macro_is_listed_with_its_meaning_and_an_example(world: Worl
     assert by_name["tags"]["example"] == '["sample"]'
     assert by_name["metadata.<key>"]["example"] == "true"
     assert all(row["description"] and row["example"] for row in rows)
-
-
-async def test_a_webhook_shows_since_when_it_fails(world: World) -> None:
-    webhook = await create_webhook(world.services, world.account.id)
-    target = f"/api/webhooks/{webhook.id}"
-    assert (await world.api.get(target)).json()["failing_since"] is None
-    since = now()
-    await world.services.webhooks.webhooks.record_failure(webhook.id, since)
-    assert (await world.api.get(target)).json()["failing_since"] == iso(since)
-    await world.services.webhooks.webhooks.record_success(webhook.id)
-    assert (await world.api.get(target)).json()["failing_since"] is None

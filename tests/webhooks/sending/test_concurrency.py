@@ -187,22 +187,6 @@ def test_an_untested_webhook_makes_room_for_others_once_it_is_slow() -> None:
     assert [acquire(limiter, hook, 1) for hook in range(6)] == [0, 0, 0, 0, 1, 0]
 
 
-def test_untested_webhooks_that_hang_leave_room_for_healthy_ones() -> None:
-    limiter = ConcurrencyLimiter(16)
-    limiter.acquire(HOOKS[0], ACCOUNTS[0], "quick", 1)
-    limiter.record_outcome(HOOKS[0], delivered=True, milliseconds=5)
-    limiter.release(HOOKS[0])
-    hanging: list[UUID] = []
-    for _ in range(10):
-        for _ in range(16):
-            hook = new_id()
-            hanging += [hook] * limiter.acquire(hook, new_id(), str(hook), 1)
-        for hook in hanging:
-            limiter.record_slow(hook)
-    assert len(hanging) == 12
-    assert limiter.acquire(HOOKS[0], ACCOUNTS[0], "quick", 4) == 2
-
-
 def test_idle_webhooks_are_forgotten_when_too_many_are_remembered() -> None:
     limiter = ConcurrencyLimiter()
     acquire(limiter, 0, 1)

@@ -1,13 +1,10 @@
 """A delivery reaches no private address, however it is written and whatever DNS answers."""
 
-import asyncio
-
 import pytest
 
 from config.settings import Settings
 from tests.dns.dns_server import DnsServer
 from tests.dns.networks import INSIDE, INSIDE_6, mapped
-from tests.waiting import PATIENCE_SECONDS
 from tests.webhooks.receiver import receiving
 from tests.webhooks.sending.posting import request
 from tracker.dns.addresses import Address
@@ -124,14 +121,6 @@ async def test_cnames_are_followed_to_the_address(dns: DnsServer) -> None:
         await resolved(dns, "c.example")
 
 
-async def test_both_kinds_of_addresses_are_found(dns: DnsServer) -> None:
-    dns.has(NAME, "A", "8.8.8.8", "8.8.4.4")
-    dns.has(NAME, "AAAA", "2606:4700:4700::1111")
-    found = await resolved(dns, NAME)
-    assert sorted(found[:2]) == ["8.8.4.4", "8.8.8.8"]
-    assert found[2:] == ["2606:4700:4700::1111"]
-
-
 async def test_an_answer_is_cached_for_its_ttl(dns: DnsServer) -> None:
     dns.has(NAME, "A", "8.8.8.8")
     dns.has(NAME, "AAAA", "2606:4700:4700::1111")
@@ -169,22 +158,6 @@ async def test_a_name_server_that_fails_or_is_slow_is_a_failure_of_dns(
         assert outcome.error == f"dns: {name} could not be resolved"
 
 
-async def test_slow_names_delay_no_other_name(
-    dns: DnsServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("tracker.dns.resolver.LOOKUP_SECONDS", 3600)
-    slow = [f"slow{number}.example" for number in range(200)]
-    dns.silent.update(slow)
-    dns.has(NAME, "A", "8.8.8.8")
-    waiting = [asyncio.ensure_future(resolved(dns, name)) for name in slow]
-    await asyncio.sleep(0)
-    assert await asyncio.wait_for(resolved(dns, NAME), PATIENCE_SECONDS) == ["8.8.8.8"]
-    assert not any(one.done() for one in waiting)
-    for one in waiting:
-        one.cancel()
-    await asyncio.gather(*waiting, return_exceptions=True)
-
-
 async def test_localhost_is_resolved_without_dns(dns: DnsServer) -> None:
     dns.has("localhost", "A", "8.8.8.8")
     for name in ("localhost", "a.localhost"):
@@ -192,13 +165,6 @@ async def test_localhost_is_resolved_without_dns(dns: DnsServer) -> None:
             await resolved(dns, name)
         assert await resolved(dns, name, allow_private=True) == ["127.0.0.1", "::1"]
     assert dns.asked == []
-
-
-async def test_where_private_networks_are_allowed_localhost_is_connected_to() -> None:
-    async with receiving() as receiver:
-        client = WebhookClient(allow_private=True, dns_address=None)
-        outcome = await client.send(request(f"http://localhost:{receiver.port}/"))
-    assert outcome.delivered
 
 
 async def test_the_services_own_port_is_not_connected_to(

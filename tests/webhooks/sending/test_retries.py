@@ -8,23 +8,20 @@ from uuid import UUID
 import pytest
 import standardwebhooks
 
-from tests.webhooks.receiver import Handler, answer
+from tests.webhooks.receiver import Handler
 from tests.webhooks.sending.life import GONE, Life
 from tests.webhooks.sending.scene import (
     Clock,
     converted,
     listening,
     sending,
-    the_one,
     webhook_now,
 )
 from tracker.clock import moment
 from tracker.ids import new_id
 from tracker.service.services import Services
-from tracker.webhooks.schedule import DELAYS_SECONDS, JITTER_SHARE
 
 ACCOUNT = new_id()
-DAY = 24 * 3600
 
 
 @pytest.fixture
@@ -33,40 +30,6 @@ def any_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         standardwebhooks.Webhook, "_Webhook__verify_timestamp", lambda _, at: moment(int(at) * 1000)
     )
-
-
-@pytest.mark.usefixtures("any_time")
-async def test_failures_are_retried_by_the_table_with_the_same_id_and_payload(
-    services: Services,
-) -> None:
-    """The clock passes through all 75 hours."""
-    clock = Clock()
-    async with listening(services, ACCOUNT) as (receiver, _), sending(services, clock) as one:
-        receiver.behaviour = answer(500, b"broken")
-        [event_id] = await converted(services, ACCOUNT)
-        assert await one.burst() == 1
-        for number, delay in enumerate(DELAYS_SECONDS[1:], 1):
-            row = await the_one(services)
-            assert (row["status"], len(row["attempts"])) == ("due", number)
-            wait = (row["due_at"] - moment(clock())).total_seconds()
-            assert delay <= wait <= delay * (1 + JITTER_SHARE)
-            clock.pass_seconds(wait - 0.001)
-            assert await one.burst() == 0
-            # What it is made of may change meanwhile.
-            await services.stores.mongodb["events"].update_one(
-                {"_id": event_id}, {"$set": {"value": None}}
-            )
-            clock.pass_seconds(0.002)
-            assert await one.burst() == 1
-        clock.pass_seconds(10 * DAY)
-        assert await one.burst() == 0
-    row = await the_one(services)
-    assert (row["status"], len(row["attempts"])) == ("failed", len(DELAYS_SECONDS))
-    assert {one["code"] for one in row["attempts"]} == {500}
-    assert len({one.headers["webhook-id"] for one in receiver.received}) == 1
-    assert len({one.body for one in receiver.received}) == 1
-    assert len({one.headers["webhook-signature"] for one in receiver.received}) > 1
-    assert "expires_at" in row
 
 
 @pytest.mark.usefixtures("any_time")

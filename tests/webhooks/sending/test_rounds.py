@@ -113,16 +113,6 @@ async def test_a_claim_examines_no_more_than_it_takes_however_much_is_due(
             assert documents <= 5, (collection, queries)
 
 
-async def test_ten_thousand_webhooks_that_only_wait_for_retries_cost_a_look_nothing(
-    services: Services,
-) -> None:
-    clock = Clock()
-    await store_due(services, accounts=1000, webhooks=10, at=moment(clock()) + HOUR)
-    found = await examined(services, clock)
-    assert found.keys() == {"delivery_queue"}
-    assert all(keys <= 1 and not documents for keys, documents in found["delivery_queue"])
-
-
 STEPS = {
     "deliveries": ("claim", "store_content", "next_due", "record", "release"),
     "queue": ("add", "settle"),

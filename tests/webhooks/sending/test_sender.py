@@ -4,9 +4,7 @@ import asyncio
 import json
 import resource
 from collections.abc import Collection
-from contextlib import AsyncExitStack
 from datetime import timedelta
-from typing import Any
 from uuid import UUID
 
 import pytest
@@ -20,6 +18,7 @@ from tests.factories import (
     make_conversion,
 )
 from tests.waiting import eventually
+from tests.web.each import each_case
 from tests.webhooks.receiver import Handler, answer
 from tests.webhooks.sending.scene import (
     Clock,
@@ -65,42 +64,15 @@ async def test_a_payload_has_the_values_of_the_click_and_its_link(services: Serv
     link = await create_link(services, ACCOUNT)
     config = await create_event_config(services, ACCOUNT)
     click = make_click(ACCOUNT, link_id=link.id.bytes)
-    event = make_conversion(
-        1,
-        click.id,
-        account_id=ACCOUNT.bytes,
-        event_config_id=config.id.bytes,
-        metadata='{"order":{"id":7}}',
-    )
+    own = {"account_id": ACCOUNT.bytes, "event_config_id": config.id.bytes}
+    event = make_conversion(1, click.id, metadata='{"order":{"id":7}}', **own)
     async with listening(services, ACCOUNT) as (receiver, _), sending(services) as one:
         await scene.applied(services, [click, event])
         await one.burst()
     body = json.loads(receiver.received[0].body)
-    names = ("slug", "link_id", "event_name", "pbk", "browser", "metadata", "tags")
-    expected: tuple[Any, ...] = (
-        "abc",
-        str(link.id),
-        "Purchase",
-        config.pbk,
-        "Chrome",
-        {"order": {"id": 7}},
-        [],
-    )
-    assert tuple(body[name] for name in names) == expected
-
-
-async def test_several_senders_share_the_work_and_send_each_once(services: Services) -> None:
-    async with AsyncExitStack() as stack:
-        receiver, _ = await stack.enter_async_context(listening(services, ACCOUNT))
-        senders = [await stack.enter_async_context(sending(services)) for _ in range(4)]
-        await converted(services, ACCOUNT, 200)
-        shares = await asyncio.gather(*(one.burst() for one in senders))
-        while await senders[0].burst():
-            pass
-    assert sum(shares) <= 200
-    assert len(receiver.received) == 200
-    assert len({one.headers["webhook-id"] for one in receiver.received}) == 200
-    assert {row["status"] for row in await stored(services)} == {"delivered"}
+    names = ("slug", "event_name", "browser", "metadata", "tags")
+    expected = ["abc", "Purchase", "Chrome", {"order": {"id": 7}}, []]
+    assert [body[name] for name in names] == expected
 
 
 async def test_a_delivery_whose_event_is_gone_fails_alone_and_says_why(services: Services) -> None:
@@ -114,24 +86,8 @@ async def test_a_delivery_whose_event_is_gone_fails_alone_and_says_why(services:
     assert [json.loads(got.body)["event_id"] for got in receiver.received] == [there]
 
 
-async def test_a_payload_that_is_too_long_is_not_sent(services: Services) -> None:
-    async with listening(services, ACCOUNT) as (receiver, webhook), sending(services) as one:
-        template = {"all": ["{metadata}"] * 40}
-        await services.webhooks.webhooks.change(webhook.id, {"payload_template": template})
-        large = json.dumps({"a": "x" * 10_000})
-        await scene.applied(
-            services, [make_conversion(1, account_id=ACCOUNT.bytes, metadata=large)]
-        )
-        await one.burst()
-    row = await the_one(services)
-    assert row["attempts"][0]["error"] == (
-        "payload: payload_template: with its macros filled longer than 65,536 bytes"
-    )
-    assert receiver.received == []
-
-
-@pytest.mark.parametrize(
-    ("files", "slots"),
+@each_case(
+    "files, slots",
     [(1024, 256), (65_536, MAX_IN_FLIGHT), (resource.RLIM_INFINITY, MAX_IN_FLIGHT)],
 )
 async def test_requests_in_flight_take_a_quarter_of_the_open_files_at_most(

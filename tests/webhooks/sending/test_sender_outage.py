@@ -27,26 +27,6 @@ ACCOUNT = new_id()
 UNAVAILABLE = AutoReconnect("MongoDB is unavailable")
 
 
-async def test_no_result_is_lost_while_mongodb_is_unavailable(
-    services: Services, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    record = services.webhooks.deliveries.record
-    fails = [True, True]
-
-    async def failing(results: Any) -> None:
-        if fails:
-            fails.pop()
-            raise UNAVAILABLE
-        await record(results)
-
-    monkeypatch.setattr(services.webhooks.deliveries, "record", failing)
-    async with listening(services, ACCOUNT) as (receiver, _), sending(services) as one:
-        await converted(services, ACCOUNT)
-        await one.burst()
-    assert len(receiver.received) == 1
-    assert (await the_one(services))["status"] == "delivered"
-
-
 async def test_payloads_that_cannot_be_stored_are_sent_soon_afterwards(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
