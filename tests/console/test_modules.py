@@ -1,5 +1,6 @@
 """The modules of the console without a page: those of `modules/`, which Node.js runs."""
 
+import json
 import os
 import re
 import subprocess
@@ -8,7 +9,15 @@ from pathlib import Path
 import pytest
 
 from lab import npm
-from tracker.console.assets import STATIC, assets, first_modules, modules, shell, with_imports
+from tracker.console.assets import (
+    STATIC,
+    assets,
+    dimensions,
+    first_modules,
+    modules,
+    shell,
+    with_imports,
+)
 
 TESTS = Path(__file__).parent / "modules"
 PATIENCE_SECONDS = 120
@@ -18,7 +27,13 @@ def test_modules_without_a_page_do_what_their_tests_say() -> None:
     files = sorted(str(path) for path in TESTS.glob("*.test.mjs"))
     done = subprocess.run(
         [npm.NODE, "--import", TESTS / "resolve.mjs", "--test", "--test-reporter=spec", *files],
-        env={**os.environ, "LC_ALL": "en_US.UTF-8", "TZ": "America/New_York"},
+        env={
+            **os.environ,
+            "LC_ALL": "en_US.UTF-8",
+            "TZ": "America/New_York",
+            "MODULES": json.dumps(modules()),
+            "DIMENSIONS": dimensions(),
+        },
         capture_output=True,
         text=True,
         timeout=PATIENCE_SECONDS,

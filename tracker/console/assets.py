@@ -117,7 +117,7 @@ def _shell(first: tuple[str, ...], development: bool, session: bool, theme: str)
     values = {
         "style": assets()["app.css"].path,
         "import_map": import_map(),
-        "dimensions": _dimensions(),
+        "dimensions": dimensions(),
         "preloads": preloads,
         "entry": assets()[_ENTRY].path,
         "environment": "development" if development else "production",
@@ -129,7 +129,7 @@ def _shell(first: tuple[str, ...], development: bool, session: bool, theme: str)
     return Asset("/console", "text/html; charset=utf-8", page, _compress(page))
 
 
-def _dimensions() -> str:
+def dimensions() -> str:
     """Return JSON: a list of panels, in the order of cards, and a list of those that are pictures.
 
     A panel is its name, singular, plural, card, and whether it filters.

@@ -1,20 +1,13 @@
-/** Find the modules of the console, and its libraries, by the names under which they are imported. */
+/** Find the modules of the console as its import map does, which `test_modules.py` hands over. */
 
 import { registerHooks } from "node:module";
 
 const STATIC = new URL("../../../tracker/console/static/", import.meta.url);
-const LIBRARIES = {
-  preact: "preact.mjs",
-  "preact/hooks": "hooks.mjs",
-  "@preact/signals-core": "signals-core.mjs",
-  "@preact/signals": "signals.mjs",
-  htm: "htm.module.js",
-};
+const FILES = JSON.parse(process.env.MODULES);
 
 registerHooks({
   resolve(specifier, context, next) {
-    const [, path] = /^console\/(.+)$/.exec(specifier) ?? [];
-    const file = path ? `${path}.js` : LIBRARIES[specifier] && `vendor/${LIBRARIES[specifier]}`;
+    const file = FILES[specifier];
     return next(file ? new URL(file, STATIC).href : specifier, context);
   },
 });
@@ -23,5 +16,5 @@ registerHooks({
 globalThis.location = new URL("https://tracker.example/console/overview");
 globalThis.document = {
   documentElement: { dataset: {} },
-  getElementById: () => ({ textContent: "[[], []]" }),
+  getElementById: () => ({ textContent: process.env.DIMENSIONS }),
 };
