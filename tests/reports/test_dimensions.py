@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from tests.reports.history import days, made
 from tracker.clicks.country import COUNTRIES
-from tracker.clicks.user_agent import BROWSERS, DEVICES, SYSTEMS
 from tracker.feeds.filter import (
     FeedFilter,
     conditions_for_clicks,
@@ -119,12 +118,6 @@ def test_feeds_are_filtered_by_the_values_of_the_source() -> None:
         derived = conditions(FeedFilter(values={"continent": ["EU", "unknown"]}), "tracker.test")
         own = conditions(FeedFilter(values={"country": [*EUROPE, "unknown"]}), "tracker.test")
         assert derived == own
-
-
-def test_only_names_of_domains_are_encoded() -> None:
-    for value in (*COUNTRIES, *BROWSERS, *SYSTEMS, *DEVICES, "Other", "unknown"):
-        assert encoded(value) == value
-    assert encoded("a-b.example") == "a-b%2Eexample"
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"])))

@@ -1,4 +1,4 @@
-"""Reports whose last day counts up to a moment equal a count one by one, whatever is cached."""
+"""Reports whose last day counts only up to a moment equal a count one by one, cached or not."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta

@@ -16,7 +16,7 @@ import pytest
 from tests.factories import make_click_document
 from tests.reports.answers.drawn import GROUPS, HOST, check, drawn
 from tests.reports.counted import Counted
-from tests.reports.history import FIRST, days, made, store
+from tests.reports.history import FIRST, made, store
 from tracker.errors import RateLimited, Unavailable
 from tracker.ids import new_id
 from tracker.limits.permits import PermitLimits, Permits
@@ -54,17 +54,6 @@ async def test_reports_use_the_current_tags_of_links(services: Services) -> None
     counted = Counted(changed, HOST)
     for _ in range(20):
         await check(services, counted, drawn(random, changed, "tag"))
-
-
-async def test_a_report_in_a_session_is_read_at_its_snapshot(services: Services) -> None:
-    history = await made(services, Random(2))
-    [first, *_, last] = days()
-    query = ReportQuery(account_id=history.account_id, first=first, last=last, group_by="day")
-    async with services.stores.mongodb.reads.at_one_snapshot() as snapshot:
-        before = await services.reports.reports.run(query, snapshot)
-        await services.stores.mongodb["rollups"].delete_many({})
-        assert await services.reports.reports.run(query, snapshot) == before
-    assert (await services.reports.reports.run(query)).total_rows == 0
 
 
 async def test_reports_that_read_clicks_take_turns_and_delay_no_others(

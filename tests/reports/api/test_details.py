@@ -4,12 +4,10 @@ Every figure is that of a report which asks for nothing else.
 """
 
 from datetime import UTC, datetime, time, timedelta
-from decimal import localcontext
 from typing import Any, get_args
 
 import pytest
 
-from tests.reports.counted import WIDE
 from tests.reports.history import FIRST
 from tests.web.client import Client
 from tests.web.each import each_case
@@ -123,24 +121,6 @@ async def test_a_series_has_every_step_with_the_figures_of_its_row(
         assert {key: of for key, of in steps.items() if of != NOTHING} == rows
         assert found["interval"] == interval
         assert "previousSeries" not in found
-
-
-async def test_weeks_and_months_are_the_sums_of_their_days(
-    services: Services, client: Client
-) -> None:
-    scene = await reported(services, client)
-    rows = by_key(await scene.report(groupBy="day"))
-    firsts = {"week": ["2026-01-26", "2026-02-02"], "month": ["2026-01", "2026-02"]}
-    in_first = {"week": ("2026-01-30", "2026-01-31", "2026-02-01"), "month": ("2026-01",)}
-    for interval, keys in firsts.items():
-        series = (await scene.report(groupBy="os", interval=interval))["series"]
-        assert [step["key"] for step in series] == keys
-        for number, step in enumerate(series):
-            inside = [of for key, of in rows.items() if key.startswith(in_first[interval])]
-            outside = [of for key, of in rows.items() if not key.startswith(in_first[interval])]
-            for name in ("clicks", "uniqueClicks", "conversions", "value"):
-                with localcontext(WIDE):
-                    assert step[name] == sum(of[name] for of in (outside if number else inside))
 
 
 async def test_a_series_is_compared_with_that_of_the_other_days(

@@ -1,16 +1,13 @@
 """`POST /api/reports/overview`: its figures are those of single reports, all of one moment."""
 
-import asyncio
-from datetime import date
 from typing import Any, get_args
 
 import pytest
 
 from tests.factories import create_link
-from tests.reports.counted import Counted
 from tests.web.client import Client
 from tests.web.each import each_case
-from tests.web.reported import MEASURES, Reported, days, figures, reported
+from tests.web.reported import MEASURES, Reported, days, reported
 from tests.web.world import World
 from tracker.ids import new_id
 from tracker.reports.answers import compared, one_report
@@ -98,33 +95,6 @@ async def test_the_figures_of_a_link_are_those_of_single_reports(
     await check_panels(scene, found, asked)
 
 
-async def test_the_figures_are_those_of_a_count_one_by_one(
-    services: Services, client: Client
-) -> None:
-    scene = await reported(services, client)
-    counted = Counted(scene.history, "tracker.test")
-    wanted = days(0, 3)
-    found = await scene.ask(PATH, dateRange=wanted, interval="day", panels=PANELS)
-    for panel in PANELS:
-        query = ReportQuery(
-            account_id=scene.history.account_id,
-            first=date.fromisoformat(wanted["from"]),
-            last=date.fromisoformat(wanted["to"]),
-            group_by=panel["groupBy"],
-        )
-        rows = counted.rows(query)
-        shown = found["panels"][panel["groupBy"]]
-        assert shown["totalRows"] == len(rows)
-        assert [row["key"] for row in shown["rows"]] == [key for key, _ in rows][:3]
-        assert [row["conversions"] for row in shown["rows"]] == [of.conversions for _, of in rows][
-            :3
-        ]
-    totals = counted.totals(query)
-    assert found["totals"]["value"] == totals.value
-    assert sum(step["clicks"] for step in found["series"]) == totals.clicks
-    assert figures(found["totals"])["conversions"] == totals.conversions
-
-
 async def test_the_values_that_it_is_filtered_by_have_names(
     services: Services, client: Client
 ) -> None:
@@ -155,25 +125,6 @@ async def test_an_overview_needs_neither_panels_nor_other_days(world: World) -> 
     }
 
 
-@pytest.mark.parametrize(
-    ("last", "interval", "steps"),
-    [
-        ("2026-01-02", "hour", 48),
-        ("2026-01-03", "day", 3),
-        ("2026-04-02", "day", 92),
-        ("2026-04-03", "week", 14),
-        ("2027-01-01", "week", 53),
-        ("2027-01-02", "month", 13),
-    ],
-)
-async def test_the_interval_follows_from_the_days(
-    world: World, last: str, interval: str, steps: int
-) -> None:
-    range_ = {"from": "2026-01-01", "to": last}
-    answer = (await world.api.post(PATH, accountId=str(world.account.id), dateRange=range_)).json()
-    assert (answer["interval"], len(answer["series"])) == (interval, steps)
-
-
 async def test_all_parts_are_of_one_moment(
     services: Services, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -193,25 +144,6 @@ async def test_all_parts_are_of_one_moment(
     assert await scene.ask(PATH, **asked) == before
     assert done == 2 + 2 * len(PANELS)
     assert (await scene.ask(PATH, **asked))["totals"]["clicks"] == 0
-
-
-async def test_the_parts_of_an_overview_run_one_after_another(
-    services: Services, client: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    scene = await reported(services, client)
-    found, running = one_report._found, 0
-
-    async def found_alone(*args: Any) -> Any:
-        nonlocal running
-        running += 1
-        assert running == 1
-        rows = await found(*args)
-        await asyncio.sleep(0)
-        running -= 1
-        return rows
-
-    monkeypatch.setattr(one_report, "_found", found_alone)
-    await scene.ask(PATH, dateRange=days(0, 3), compare=days(0, 1), panels=PANELS)
 
 
 async def test_an_overview_that_takes_too_long_says_which_part_to_narrow(

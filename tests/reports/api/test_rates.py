@@ -3,9 +3,7 @@
 import csv
 import io
 from random import Random
-from typing import Any, get_args
-
-import pytest
+from typing import Any
 
 from tests.factories import create_event_config, create_link
 from tests.reports.api.traffic import DAYS, click, event
@@ -14,7 +12,6 @@ from tests.sharing.api.shares import opened, share
 from tests.web.keyed_client import KeyedClient
 from tests.web.world import World
 from tracker.accounts.accounts import Account
-from tracker.reports.query import GroupBy
 from tracker.service.services import Services
 
 
@@ -47,23 +44,6 @@ async def asked(api: KeyedClient, account: Account, path: str, **fields: Any) ->
 
 def rate(of: dict[str, Any]) -> tuple[int, float]:
     return of["conversions"], of["conversionRate"]
-
-
-@pytest.mark.parametrize("group_by", get_args(GroupBy))
-async def test_conversions_without_a_click_count_but_not_in_any_rate(
-    world: World, group_by: GroupBy
-) -> None:
-    await two_clicks_and_five_conversions(world.services, world.account)
-    for bots, expected in (("exclude", (6, 0.5)), ("include", (6, 0.666667)), ("only", (1, 1.0))):
-        # The second filter is read from joint counts, and nothing of it is filtered.
-        for filters in ({}, {"browser": ["Chrome", "unknown"], "os": ["Android", "unknown"]}):
-            fields = {"groupBy": group_by, "filters": {"bots": bots, **filters}}
-            found = (await asked(world.api, world.account, "/api/reports", **fields)).json()
-            assert rate(found["totals"]) == expected
-            assert all(row["conversionRate"] <= 1 for row in found["rows"])
-            if group_by != "event":  # its rows have no clicks
-                clicks = sum(row["clicks"] for row in found["rows"])
-                assert clicks == found["totals"]["clicks"]
 
 
 async def test_tiles_series_files_and_shares_have_the_same_rate(world: World) -> None:

@@ -227,18 +227,6 @@ async def test_rows_totals_and_files_of_a_report_are_compared_alike(
         assert float(row["change.conversionRatePoints"]) == pytest.approx(points, abs=1e-9)
 
 
-async def test_a_day_of_a_file_by_days_is_compared_as_far_as_it_has_passed(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    clicks = await visited(world.services, world.account, monkeypatch)
-    found = await ask(world.api, world.account, "/api/reports", **WEEK, groupBy="day", sort="key")
-    last = found["rows"][-1]
-    assert last["key"] == "2026-10-15"
-    assert last["previous"]["clicks"] == len(counted(clicks, "2026-10-08", UNTIL))
-    whole = counted(clicks, "2026-10-02", datetime(2026, 10, 3, tzinfo=UTC))
-    assert found["rows"][0]["previous"]["clicks"] == len(whole)
-
-
 async def test_a_month_is_compared_with_the_same_days_of_the_month_before(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -30,14 +30,3 @@ def test_a_table_of_huge_money_is_divided_too() -> None:
     documents = list(documents_of(table))
     assert all(len(encode(one)) < LIMIT for one in documents)
     assert list(table_of(documents, ["os"]).measures["value"]) == money
-
-
-def test_a_table_without_rows_is_one_document() -> None:
-    [document] = documents_of(columns.empty(["os"]))
-    assert table_of([document], ["os"]).rows == 0
-
-
-def test_values_may_be_empty() -> None:
-    table = columns.of_columns({"domain": ["", "a.example", ""]}, {"clicks": [1, 2, 3]})
-    read = table_of(list(documents_of(table)), ["domain"]).dimensions["domain"]
-    assert [read.values[code] for code in read.codes] == ["", "a.example", ""]

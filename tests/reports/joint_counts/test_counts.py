@@ -197,14 +197,6 @@ async def _at_once() -> None:
     pass
 
 
-async def test_a_report_that_finds_its_counts_reads_no_clicks(services: Services) -> None:
-    history = await made(services, Random(1))
-    before = await services.reports.reports.run(crossed(history))
-    await services.stores.mongodb["clicks"].delete_many({})
-    await services.stores.mongodb["events"].delete_many({})
-    assert await services.reports.reports.run(crossed(history)) == before
-
-
 async def test_clicks_that_were_deleted_before_they_were_counted_are_unknown(
     services: Services,
 ) -> None:
@@ -215,16 +207,6 @@ async def test_clicks_that_were_deleted_before_they_were_counted_are_unknown(
     assert report.totals == by_day.totals
     clicks = {row.key: row.measures.clicks for row in report.rows}
     assert clicks["unknown"] == by_day.totals.clicks
-
-
-async def test_a_report_of_a_part_of_the_range_uses_what_another_has_cached(
-    services: Services,
-) -> None:
-    history = await made(services, Random(3))
-    await services.reports.reports.run(crossed(history))
-    before = await cached(services)
-    await services.reports.reports.run(query_of(history, "os", CROSSED, last=FIRST + timedelta(1)))
-    assert await cached(services) == before
 
 
 async def test_counts_of_many_rows_are_several_documents(

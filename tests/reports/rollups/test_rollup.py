@@ -1,7 +1,6 @@
 """The sums of clicks and events, path by path, which are never rounded."""
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from decimal import Context, Decimal
 from typing import Any
 from uuid import UUID
@@ -11,7 +10,7 @@ from bson import Decimal128
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.reports.rollups.examples import ACCOUNT, CLICK, CONFIG, EVENT, JOINED, LINK, VALUES
+from tests.reports.rollups.examples import ACCOUNT, CLICK, CONFIG, EVENT, JOINED, LINK
 from tracker.conversions.document import COUNTED, ConversionStatus
 from tracker.reports.rollups.layout import RollupId, Sums, increments, stored_sums
 from tracker.reports.rollups.rollup import Rollup
@@ -21,9 +20,7 @@ from tracker.visitor_dimensions import NAMES, UNKNOWN
 DAY = "2026-01-31"
 OF_ACCOUNT = RollupId(ACCOUNT, "account", DAY, None)
 OF_LINK = RollupId(ACCOUNT, "link", DAY, LINK)
-OF_NO_LINK = RollupId(ACCOUNT, "link", DAY, None)
 CELLS = ("total", "hour.09", *(f"{name}.Some {name}" for name in NAMES))
-UNKNOWN_CELLS = ("total", "hour.09", *(f"{name}.unknown" for name in NAMES))
 DOMAIN = "domain.go%2Eexample%2Ecom"
 
 
@@ -34,12 +31,6 @@ def each(cells: tuple[str, ...], **measures: int) -> Sums:
 def of_click(click: dict[str, Any]) -> dict[RollupId, Sums]:
     rollup = Rollup()
     rollup.add_click(click)
-    return rollup.sums()
-
-
-def of_event(event: dict[str, Any]) -> dict[RollupId, Sums]:
-    rollup = Rollup()
-    rollup.add_event(event)
     return rollup.sums()
 
 
@@ -61,52 +52,6 @@ def test_a_click_counts_once_in_each_dimension_of_its_link_and_its_account(
     }
 
 
-def test_a_click_on_the_default_domain_counts_under_an_empty_name() -> None:
-    assert of_click(CLICK | {"domain_name": ""})[OF_ACCOUNT]["domain.%.clicks"] == 1
-
-
-MONEY = {"value": 12_500_000_000, "payout": 1_250_000_000}
-
-
-@pytest.mark.parametrize("status", ["pending", "no_click", "foreign_click"])
-def test_an_event_without_a_click_counts_as_unknown(status: str) -> None:
-    cells = (*UNKNOWN_CELLS, f"event.{CONFIG}")
-    assert of_event(EVENT | {"status": status}) == {
-        OF_NO_LINK: each(cells, conversions=1, **MONEY),
-        OF_ACCOUNT: each((*cells, "domain.unknown"), conversions=1, **MONEY),
-    }
-
-
-def test_an_event_with_a_click_counts_where_the_click_does() -> None:
-    cells = (*CELLS, f"event.{CONFIG}")
-    assert of_event(JOINED) == {
-        OF_LINK: each(cells, conversions=1, **MONEY),
-        OF_ACCOUNT: each((*cells, DOMAIN), conversions=1, **MONEY),
-    }
-
-
-def test_an_event_of_a_bots_click_counts_and_counts_as_a_bots_too() -> None:
-    found = of_event(JOINED | {"bot": "crawler"})
-    of_bots = {f"bot_{name}": number for name, number in MONEY.items()}
-    cells = (*CELLS, f"event.{CONFIG}")
-    assert found[OF_LINK] == each(cells, conversions=1, bot_conversions=1, **MONEY, **of_bots)
-
-
-@pytest.mark.parametrize(
-    "changed",
-    [
-        {"status": "claimed"},
-        {"status": "duplicate"},
-        {"status": "duplicate", "link_id": LINK, **VALUES},
-        {"status": "refused", "link_id": LINK, **VALUES},
-        {"account_id": None},
-        {"account_id": None, "status": "pending"},
-    ],
-)
-def test_an_event_that_does_not_count_adds_nothing(changed: dict[str, Any]) -> None:
-    assert of_event(EVENT | changed) == {}
-
-
 def test_every_status_is_decided() -> None:
     others = {
         ConversionStatus.CLAIMED,
@@ -115,35 +60,6 @@ def test_every_status_is_decided() -> None:
         ConversionStatus.TEST,
     }
     assert set(ConversionStatus) - set(COUNTED) == others
-
-
-@pytest.mark.parametrize(
-    ("changed", "paths"),
-    [
-        ({"event_config_id": None}, {"event.none.conversions": 1}),
-        ({"value": None}, {"total.conversions": 1, "total.payout": 1_250_000_000}),
-        ({"value": Decimal128("0.00"), "payout": None}, {"total.conversions": 1}),
-        ({"value": Decimal128("-3"), "payout": None}, {"total.value": -3_000_000_000}),
-        ({"value": Decimal128("0.0000000005"), "payout": None}, {"total.conversions": 1}),
-        ({"value": Decimal128("0.0000000015"), "payout": None}, {"total.value": 2}),
-        ({"value": Decimal128("1E+15"), "payout": None}, {"total.value": 10**24}),
-    ],
-)
-def test_a_missing_field_of_an_event_is_not_counted(
-    changed: dict[str, Any], paths: dict[str, int]
-) -> None:
-    sums = of_event(EVENT | changed)[OF_ACCOUNT]
-    assert paths.items() <= sums.items()
-    for name in ("value", "payout"):
-        if f"total.{name}" not in paths and name in changed:
-            assert f"total.{name}" not in sums
-
-
-@pytest.mark.parametrize("hour", [0, 10, 23])
-def test_days_and_hours_are_in_utc(hour: int) -> None:
-    found = of_click(CLICK | {"at": datetime(2026, 2, 1, hour, tzinfo=UTC)})
-    assert {key.day for key in found} == {"2026-02-01"}
-    assert f"hour.{hour:02}.clicks" in found[OF_LINK._replace(day="2026-02-01")]
 
 
 EVENTS = st.fixed_dictionaries(
@@ -171,18 +87,6 @@ def test_events_that_are_added_and_subtracted_leave_nothing(
     for event in reversed(taken_back):
         one.add_event(JOINED | event, sign=-1)
     assert one.sums() == other.sums()
-
-
-def test_the_arrival_of_its_click_moves_an_event_from_unknown_to_its_values() -> None:
-    rollup = Rollup()
-    rollup.add_event(EVENT | {"status": "pending"}, sign=-1)
-    rollup.add_event(JOINED)
-    sums = rollup.sums()[OF_ACCOUNT]
-    assert {path for path in sums if path.startswith(("total", "hour", "event"))} == set()
-    assert (sums["country.unknown.value"], sums["country.Some country.value"]) == (
-        -12_500_000_000,
-        12_500_000_000,
-    )
 
 
 def test_a_click_may_stand_for_several() -> None:
