@@ -53,7 +53,7 @@ async def _verify_link_counts(links: LinkRecount, account: UUID) -> int:
     found = await links.compare(account)
     if found.missing and not found.recounts:
         print(
-            f"not compared: the links of account {account}, which a drain counts within an hour",
+            f"not compared: the links of account {account}, which a drain is about to count",
             file=sys.stderr,
         )
         return 0

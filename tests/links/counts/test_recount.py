@@ -1,15 +1,11 @@
 """Recounts complete the counts of an account, once each, whatever happens meanwhile."""
 
 import asyncio
-from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
-import pytest
-
 from tests.factories import create_link
 from tracker.ids import new_id
-from tracker.links.counts import recount
 from tracker.links.counts.counts import LinkCounts
 from tracker.links.counts.recount import LinkRecount
 from tracker.service.services import Services
@@ -50,30 +46,17 @@ async def test_simultaneous_recounts_add_a_difference_once(services: Services) -
     assert await kept(services) == {None: (2, 1, 0, 0), TAG: (2, 1, 0, 0)}
 
 
-async def test_an_account_is_recounted_twice_with_a_pause(
-    services: Services, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_accounts_with_uncounted_links_are_unfinished(services: Services) -> None:
     await of_an_earlier_release(services)
     links = LinkRecount(services.stores.mongodb)
     assert await links.unfinished() == sorted([ACCOUNT, OTHER])
     await links.correct(ACCOUNT)
     assert await links.unfinished() == [OTHER]
-    monkeypatch.setattr(recount, "PAUSE", timedelta())
-    assert await links.unfinished() == sorted([ACCOUNT, OTHER])
-    await links.correct(ACCOUNT)
-    assert await links.unfinished() == [OTHER]
 
 
-async def test_a_new_account_is_counted_from_its_creation_and_recounted_once(
-    services: Services, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_new_account_is_counted_from_its_creation(services: Services) -> None:
     account = await services.accounts.accounts.create("Acme")
     assert await kept(services, account.id) == {None: (0, 0, 0, 0), TAG: (0, 0, 0, 0)}
     await create_link(services, account.id, tags=[TAG])
     assert await kept(services, account.id) == {None: (1, 0, 0, 0), TAG: (1, 0, 0, 0)}
-    links = LinkRecount(services.stores.mongodb)
-    assert await links.unfinished() == []
-    monkeypatch.setattr(recount, "PAUSE", timedelta())
-    assert await links.unfinished() == [account.id]
-    assert await links.correct(account.id) == 0
-    assert await links.unfinished() == []
+    assert await LinkRecount(services.stores.mongodb).unfinished() == []

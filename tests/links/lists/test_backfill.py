@@ -1,7 +1,6 @@
 """Links that an earlier release has written are counted and found once a drain has run."""
 
 import asyncio
-from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -9,7 +8,6 @@ import pytest
 from tests.factories import LANDING, create_link
 from tests.waiting import becomes
 from tracker.ids import new_id
-from tracker.links.counts import recount
 from tracker.links.counts.counts import LinkCounts
 from tracker.links.lists import backfill, link_lists
 from tracker.links.lists.backfill import LinkListBackfill
@@ -55,7 +53,7 @@ async def test_links_are_listed_before_and_found_after(
     assert await lists.complete(OTHER) == 2
 
 
-async def test_a_link_that_an_older_process_changes_is_found_by_its_new_words(
+async def test_a_link_that_1_0_0_has_changed_is_found_by_its_new_words(
     services: Services,
 ) -> None:
     await of_an_earlier_release(services)
@@ -86,11 +84,7 @@ async def test_a_link_that_changes_meanwhile_keeps_its_own_words(
     assert await found(services, search="spring") == []
 
 
-async def test_a_drain_completes_all_accounts_until_it_ends(
-    services: Services, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for module in (recount, backfill):
-        monkeypatch.setattr(module, "PAUSE", timedelta(milliseconds=10))
+async def test_a_drain_completes_all_accounts_and_waits_for_its_end(services: Services) -> None:
     await of_an_earlier_release(services)
     lists, stop = LinkListBackfill(services.stores.mongodb), asyncio.Event()
     running = asyncio.create_task(lists.run(stop))

@@ -1,17 +1,15 @@
 """Recounts of links: complete the kept counts of an account, compare and correct them.
 
-Drains recount each account RECOUNTS times (`lists/backfill`). Its creation is the first time.
+A drain recounts each account that was not counted at its creation (`lists/backfill`).
 """
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from datetime import timedelta
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 from uuid import UUID
 
 import pymongo
 
-from tracker.clock import now
 from tracker.links.counts.counts import (
     LINK_COUNTS,
     OF_RECOUNTS,
@@ -28,10 +26,6 @@ from tracker.stores.mongodb.drivers import UNLIMITED, Database
 from tracker.stores.mongodb.reads import MongoReads
 from tracker.stores.mongodb.transaction import MongoSession, run_in_transaction
 
-RECOUNTS: Final = 2
-
-PAUSE: Final = timedelta(hours=1)
-
 
 class Comparison(NamedTuple):
     """The numbers that are missing in an account's counts, after so many `recounts`."""
@@ -41,11 +35,8 @@ class Comparison(NamedTuple):
 
 
 async def complete_at_creation(database: Database, account_id: UUID, session: MongoSession) -> None:
-    """Complete the counts of an account that is created in this transaction, without links.
-
-    Its next recount is that of every account: an earlier release may change its links meanwhile.
-    """
-    complete = {"_id": _own(account_id), "recounts": 1, "recounted_at": now()}
+    """Complete the counts of an account that is created in this transaction, without links."""
+    complete = {"_id": _own(account_id), "recounts": 1}
     await database[LINK_COUNTS].insert_one(complete, session=session)
 
 
@@ -57,10 +48,9 @@ class LinkRecount:
         self._reads = mongodb.reads
 
     async def unfinished(self) -> Sequence[UUID]:
-        """Return the accounts whose recounts are not all done, without those done just now."""
-        either = [{"recounts": {"$gte": RECOUNTS}}, {"recounted_at": {"$gt": now() - PAUSE}}]
+        """Return the accounts with links whose counts are not complete."""
         with pymongo.timeout(UNLIMITED):
-            rows = await self._reads.find(LINK_COUNTS, {"$or": either}, ["_id"])
+            rows = await self._reads.find(LINK_COUNTS, {"recounts": {"$gte": 1}}, ["_id"])
         counted = {row["_id"]["account_id"] for row in rows}
         return [one for one in await self.accounts() if one not in counted]
 
@@ -96,7 +86,7 @@ class LinkRecount:
         missing = {
             CountKey(account_id, tag_id): numbers for tag_id, numbers in found.missing.items()
         }
-        number = {"$inc": {"recounts": 1}, "$set": {"recounted_at": now()}}
+        number = {"$inc": {"recounts": 1}}
 
         async def work(session: MongoSession) -> bool:
             counts = self._database[LINK_COUNTS]

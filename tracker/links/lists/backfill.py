@@ -6,7 +6,7 @@ from uuid import UUID
 
 import pymongo
 
-from tracker.links.counts.recount import PAUSE, LinkRecount
+from tracker.links.counts.recount import LinkRecount
 from tracker.links.destination import utm_of
 from tracker.links.words import words_of
 from tracker.loops import run_until
@@ -22,8 +22,7 @@ _TEXTS: Final = ("slug", "destination_url", "internal_name")
 class LinkListBackfill:
     """The loop of a drain that stores words and UTM values, and then completes counts.
 
-    So an account with counts has words. Each account is done RECOUNTS times, with a pause between:
-    web processes of an earlier release may change links until they are replaced.
+    So an account with counts has words.
     """
 
     def __init__(self, mongodb: MongoDB) -> None:
@@ -32,14 +31,13 @@ class LinkListBackfill:
         self.counts = LinkRecount(mongodb)
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Run until `stop` is set, which also cancels the work in progress."""
-        await run_until(stop, self._work())
+        """Complete all accounts, then wait for `stop`, which cancels the work in progress."""
+        await run_until(stop, self._complete_all())
+        await stop.wait()
 
-    async def _work(self) -> None:
-        while True:
-            for account_id in await self.counts.unfinished():
-                await self.complete(account_id)
-            await asyncio.sleep(PAUSE.total_seconds())
+    async def _complete_all(self) -> None:
+        for account_id in await self.counts.unfinished():
+            await self.complete(account_id)
 
     async def complete(self, account_id: UUID) -> int:
         """Correct the links and counts of an account; return how many were wrong."""
