@@ -18,14 +18,12 @@ from collections.abc import (
     Collection,
     Coroutine,
     Iterator,
-    Mapping,
     Sequence,
 )
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-import msgspec
 import uvloop
 
 from config import logging
@@ -74,7 +72,7 @@ def add_rows(
 
 
 class Machine:
-    """The machine as it is before a run: for the table, and for the JSON file of every figure."""
+    """The machine as it is before a run."""
 
     def __init__(self) -> None:
         self._busy = os.getloadavg()[0]
@@ -86,23 +84,6 @@ class Machine:
             f"{os.cpu_count()} cores with a load of {self._busy:.1f} before; "
             f"{seconds:.0f} s altogether"
         )
-
-    def write(self, path: Path, figures: Mapping[str, Any]) -> None:
-        """Write figures to a file, and print its name."""
-        at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-        of_machine = {"at": at, "cores": os.cpu_count(), "load_before": self._busy}
-        path.write_bytes(msgspec.json.format(msgspec.json.encode({**of_machine, **figures})))
-        print(f"\nwritten to {path}")
-
-
-def add_json(parser: argparse.ArgumentParser, default: str) -> None:
-    parser.add_argument(
-        "--json",
-        type=Path,
-        default=Path(default),
-        metavar="FILE",
-        help=f"file for every figure [{default}]",
-    )
 
 
 def on_own_stores(name: str, measure: Callable[[Path, Settings], Coroutine[Any, Any, T]]) -> T:

@@ -16,7 +16,7 @@ from uuid import UUID
 
 import orjson
 
-from lab.scene import Scene
+from lab.scene import Place, Scene
 
 _MOZILLA: Final = "Mozilla/5.0"
 _WEBKIT: Final = "AppleWebKit/537.36 (KHTML, like Gecko)"
@@ -60,19 +60,19 @@ _CLICK_ID: Final = re.compile(rb"\r\nlocation: \S*[?&]click_id=([0-9a-f-]{36})\r
 _EVENT_ID: Final = re.compile(rb"\r\nx-event-id: (\d+)\r\n", re.IGNORECASE)
 
 
-def clicks(scene: Scene, count: int, seed: int = 1) -> list[bytes]:
+def clicks(places: Sequence[Place], count: int, seed: int = 1) -> list[bytes]:
     """Return clicks that open every link once before any link a second time."""
-    draw, places = Random(seed), scene.places  # noqa: S311
-    return [click(draw, places[number % len(places)].slug, number) for number in range(count)]
+    draw = Random(seed)  # noqa: S311
+    return [_click(draw, places[number % len(places)], number) for number in range(count)]
 
 
-def click(draw: Random, slug: str, number: int, host: str = "127.0.0.1") -> bytes:
+def _click(draw: Random, place: Place, number: int) -> bytes:
     """Return a click as a browser sends it; `number` makes its query unique."""
     query = {"utm_source": draw.choice(_SOURCES), "utm_medium": draw.choice(_MEDIA), "n": number}
     if draw.random() < 0.3:
         query["gclid"] = f"{draw.getrandbits(160):040x}"
     headers = {
-        "Host": host,
+        "Host": place.host or "127.0.0.1",
         "User-Agent": draw.choice(AGENTS),
         "Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8",
         "Accept-Language": draw.choice(_LANGUAGES),
@@ -80,7 +80,7 @@ def click(draw: Random, slug: str, number: int, host: str = "127.0.0.1") -> byte
     }
     if draw.random() < 0.5:
         headers["Referer"] = "https://news.test/today"
-    return head("GET", f"/c/{slug}?{urlencode(query)}", headers)
+    return head("GET", f"/c/{place.slug}?{urlencode(query)}", headers)
 
 
 def events_by_key(scene: Scene, count: int) -> list[bytes]:

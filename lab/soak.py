@@ -40,6 +40,7 @@ DRAIN_SECONDS: Final = 300.0
 _PROGRESS_SECONDS: Final = 30.0
 _LOOK_SECONDS: Final = 0.25
 _RECENT_LATENCIES: Final = 10_000
+_CONNECTIONS: Final = 64
 
 
 class Options(NamedTuple):
@@ -47,7 +48,6 @@ class Options(NamedTuple):
 
     seconds: int
     rate: int | None
-    connections: int
 
 
 class Result(msgspec.Struct, kw_only=True):
@@ -124,7 +124,7 @@ class Soak:
         await self._new_load(traffic).run(paced)
 
     def _new_load(self, traffic: Mixed) -> Load:
-        load = Load(self._processes[0].port, traffic, self._options.connections)
+        load = Load(self._processes[0].port, traffic, _CONNECTIONS)
         self._loads.append(load)
         return load
 
@@ -193,9 +193,6 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--seconds", type=positive, default=600, help="seconds of load [600]")
     parser.add_argument(
         "--rate", type=positive, help="requests a second [half of the rate at full speed]"
-    )
-    parser.add_argument(
-        "--connections", type=positive, default=64, help="concurrent connections [64]"
     )
     return parser
 

@@ -79,7 +79,7 @@ class Mixed(Traffic):
 
     def __init__(self, scene: Scene, seed: int = 1) -> None:
         self._random = Random(seed)  # noqa: S311
-        self._clicks = cycle(requests.clicks(scene, _PREPARED_REQUESTS, seed))
+        self._clicks = cycle(requests.clicks(scene.places, _PREPARED_REQUESTS, seed))
         self._by_key = cycle(requests.events_by_key(scene, _PREPARED_REQUESTS))
         self._by_click = requests.event({"click_id": _ID_PLACEHOLDER.decode()}, 1_250)
         self._newest: deque[bytes] = deque(maxlen=_NEWEST_CLICKS)
@@ -136,8 +136,7 @@ class Visitors(Mixed):
 
     def __init__(self, scene: Scene) -> None:
         super().__init__(scene._replace(places=scene.places[:HOT_LINKS]))
-        cold = scene._replace(places=scene.places[HOT_LINKS:])
-        self._cold = cycle(requests.clicks(cold, COLD_LINKS))
+        self._cold = cycle(requests.clicks(scene.places[HOT_LINKS:], COLD_LINKS))
         self._sent = 0
 
     def next(self) -> bytes:

@@ -1,4 +1,4 @@
-"""`python -m lab.bench`: the options, the progress, the table and the JSON file."""
+"""`python -m lab.bench`: the options, the progress and the table."""
 
 import argparse
 import random
@@ -18,7 +18,7 @@ from lab.bench.rows import ROWS, Row, missing
 from lab.bench.sustained import ATTEMPTS, Search
 from lab.bench.table import table
 from lab.bench.targets import targets
-from lab.harness import Machine, add_json, add_rows, on_own_stores, option_parser
+from lab.harness import Machine, add_rows, on_own_stores, option_parser
 from lab.scene import prepare_load
 from lab.stores import open_stores
 from scripts.command import positive
@@ -28,28 +28,23 @@ Rounds = defaultdict[str, list[Measured]]
 
 
 class Results(NamedTuple):
-    """Everything measured.
-
-    `tried` are the attempts to find what a row sustains, `sustained` the best of them. `costs` are
-    measured if asked for.
-    """
+    """Everything measured: `costs` only if asked for."""
 
     rows: list[Row]
     full: Rounds
-    tried: Rounds
     sustained: dict[str, Measured]
     half: Rounds
-    costs: list[Costs]
+    costs: Costs | None
 
 
 async def _run(
     stores: Settings, folder: Path, parsed: argparse.Namespace, line: ProgressLine
 ) -> Results:
     line.show("preparing")
-    options = Options(parsed.seconds, parsed.connections, parsed.client == "wrk")
+    options = Options(parsed.seconds, parsed.client == "wrk")
     rows = [row for row in parsed.rows if not missing(row)]
     scenes = {number: await prepare_load(stores, number) for number in {row.links for row in rows}}
-    results = Results(rows, defaultdict(list), defaultdict(list), {}, defaultdict(list), [])
+    results = Results(rows, defaultdict(list), {}, defaultdict(list), None)
     async with open_stores(stores) as connected:
         bench = Bench(folder, stores, connected, scenes, options)
         for number in range(1, parsed.rounds + 1):
@@ -63,7 +58,7 @@ async def _run(
             costed = [row for row in rows if row.stored == "clicks"]
             costs = [await measure_cost(bench, connected, row, parsed.cost) for row in costed]
             waiting = await measure_waiting(folder, stores, connected, scenes[rows[0].links])
-            results.costs.append(Costs(costs, waiting))
+            results = results._replace(costs=Costs(costs, waiting))
     return results
 
 
@@ -82,15 +77,13 @@ async def _search(
     for number in range(1, ATTEMPTS + 1):
         line.show(f"{row.key} sustained, attempt {number} of {ATTEMPTS}: {search.rate:,.0f}/s")
         measured = await bench.measure(row, search.rate, parsed.sustained_seconds)
-        results.tried[row.key].append(measured)
         search.add(measured)
     if search.best is None:
         return
     results.sustained[row.key] = search.best
     for number in range(1, parsed.rounds + 1):
         line.show(f"{row.key} at half of what it sustains: {number} of {parsed.rounds}")
-        half = await bench.measure(row, search.best.outcome.rate / 2)
-        results.half[row.key].append(half)
+        results.half[row.key].append(await bench.measure(row, search.best.outcome.rate / 2))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -107,28 +100,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _report(parsed: argparse.Namespace, results: Results, machine: Machine) -> None:
     found = figures(results.rows, results.full, results.sustained, results.half)
-    print(
-        f"{parsed.rounds} rounds of {parsed.seconds} s, {parsed.connections} connections, "
-        f"load by {parsed.client}, {machine}"
-    )
+    print(f"{parsed.rounds} rounds of {parsed.seconds} s, load by {parsed.client}, {machine}")
     for row in parsed.rows:
         if lacking := missing(row):
             print(f"{row.key} was left out: {lacking}")
         elif row.sustained and row.key not in results.sustained:
             print(f"{row.key} sustained none of the rates that were tried")
-    wanted = targets(found)
-    print(table(found, wanted))
-    for costs in results.costs:
-        print("", *cost_lines(costs), sep="\n")
-    options = ("rounds", "seconds", "connections", "client", "sustained_seconds")
-    figures_of_run = {
-        **{name: getattr(parsed, name) for name in options},
-        "rows": found,
-        "costs": results.costs,
-        "targets": [target._asdict() for target in wanted],
-        "measured": {"full": results.full, "tried": results.tried, "half": results.half},
-    }
-    machine.write(parsed.json, figures_of_run)
+    print(table(found, targets(found)))
+    if results.costs is not None:
+        print("", *cost_lines(results.costs), sep="\n")
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -147,9 +127,6 @@ def _parser() -> argparse.ArgumentParser:
         metavar="SECONDS",
         help=f"seconds of each of the {ATTEMPTS} loads that look for what a row sustains [60]",
     )
-    parser.add_argument(
-        "--connections", type=positive, default=64, help="concurrent connections [64]"
-    )
     add_rows(parser, ROWS, lambda row: {row.key, row.key[0]})
     parser.add_argument(
         "--cost",
@@ -166,7 +143,6 @@ def _parser() -> argparse.ArgumentParser:
         default="wrk" if wrk.is_installed() else "own",
         help="load generator [wrk where it is installed]",
     )
-    add_json(parser, "bench-result.json")
     return parser
 
 

@@ -6,10 +6,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final, NamedTuple
 
-import msgspec
-
 from config.settings import Settings
-from lab.bench.measure import Bench
+from lab.bench.measure import CONNECTIONS, Bench
 from lab.bench.rows import Row
 from lab.client import Load
 from lab.processes import free_ports, loaded_process, running
@@ -19,7 +17,6 @@ from lab.stores import Bytes, Stores
 from lab.traffic import Closed, Prepared
 
 _WAITING_CLICKS: Final = 20_000
-_CONNECTIONS: Final = 64
 _LOAD_SECONDS: Final = 60.0
 
 
@@ -32,7 +29,7 @@ class RowCost(NamedTuple):
     bytes: Bytes
 
 
-class Costs(msgspec.Struct):
+class Costs(NamedTuple):
     """The costs of the rows; `waiting` are the bytes of a click in Redis while no drain runs."""
 
     rows: list[RowCost]
@@ -50,7 +47,7 @@ async def measure_waiting(folder: Path, settings: Settings, stores: Stores, scen
     await stores.empty()
     [port] = free_ports(1)
     async with running([loaded_process(folder, settings, "web", port)]):
-        load = Load(port, Prepared(clicks(scene, _WAITING_CLICKS), 302), _CONNECTIONS)
+        load = Load(port, Prepared(clicks(scene.places, _WAITING_CLICKS), 302), CONNECTIONS)
         outcome = await load.run(Closed(time.perf_counter(), _LOAD_SECONDS, _WAITING_CLICKS))
         return await stores.journal_bytes() / outcome.requests
 

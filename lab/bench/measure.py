@@ -28,6 +28,7 @@ WARM_UP_REQUESTS: Final = 2_000
 WARM_UP_SECONDS: Final = 20.0
 DRAIN_SECONDS: Final = 30.0
 
+CONNECTIONS: Final = 64
 PACED_CONNECTIONS: Final = 256
 """Connections of wrk when it holds a rate. At 12,000 requests a second one of them is free for the
 next request even if answers take 20 ms. More connections cost wrk more."""
@@ -80,7 +81,6 @@ class Options(NamedTuple):
     """The options of each load; `use_wrk` replaces our own client by wrk."""
 
     seconds: int
-    connections: int
     use_wrk: bool
 
 
@@ -133,17 +133,17 @@ class Bench:
         if row.requests == "events by key":
             return requests.events_by_key(scene, number)
         if row.requests == "events by click":
-            clicks = Prepared(requests.clicks(scene, number), 302, keep_ids=True)
+            clicks = Prepared(requests.clicks(scene.places, number), 302, keep_ids=True)
             await self._load(port, clicks, number)
             await self._stores.wait_until_drained(DRAIN_SECONDS)
             return requests.events_by_click(clicks.click_ids)
         if row.requests == "links":
             return requests.listing(scene)
-        return requests.clicks(scene, number)
+        return requests.clicks(scene.places, number)
 
     async def _load(self, port: int, traffic: Prepared, count: int) -> None:
         """Send requests that are not measured. Raises CannotMeasure after any wrong answer."""
-        load = Load(port, traffic, self._options.connections)
+        load = Load(port, traffic, CONNECTIONS)
         try:
             outcome = await load.run(Closed(time.perf_counter(), WARM_UP_SECONDS, count))
         except (OSError, TimeoutError) as error:
@@ -197,10 +197,10 @@ class Bench:
             scene = self._scenes[row.links]
             return await measure_changes(port, processes[1].port, scene, seconds)
         if options.use_wrk:
-            connections = options.connections if pace is None else PACED_CONNECTIONS
+            connections = CONNECTIONS if pace is None else PACED_CONNECTIONS
             wanted = (prepared, connections, seconds, pace)
             return await wrk.run(self._folder, port, *wanted)
-        load = Load(port, Prepared(prepared, row.status), options.connections)
+        load = Load(port, Prepared(prepared, row.status), CONNECTIONS)
         now = time.perf_counter()
         if pace is None:
             return await load.run(Closed(now, seconds))

@@ -1,4 +1,4 @@
-"""`python -m lab.growth`: the options, the directions, the table and the JSON file."""
+"""`python -m lab.growth`: the options, the directions and the table."""
 
 import argparse
 import sys
@@ -16,14 +16,7 @@ from lab.growth.figures import Samples, broken, figures, table
 from lab.growth.filling import Filling
 from lab.growth.rows import ROWS, Direction
 from lab.growth.run import Run, Sizes
-from lab.harness import (
-    CannotMeasure,
-    Machine,
-    add_json,
-    add_rows,
-    on_own_stores,
-    option_parser,
-)
+from lab.harness import CannotMeasure, Machine, add_rows, on_own_stores, option_parser
 from lab.result import exit_code
 from scripts.command import positive
 from scripts.progress import ProgressLine
@@ -35,7 +28,6 @@ MANY_LINKS: Final = 1_000_000
 ACCOUNTS: Final = 1_000
 MANY_ACCOUNTS: Final = 100_000
 
-_COUNTS: Final = ("webhooks", "clicks", "rounds", "requests", "seconds")
 _NOT_MEASURED: Final = (CannotMeasure, PyMongoError, RedisError, TrackerError)
 """Errors of one direction, such as a store without an answer. The others are measured."""
 
@@ -78,7 +70,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         f"{sizes.clicks:,} clicks; medians of {sizes.rounds}, {machine}"
     )
     print(table(found))
-    machine.write(parsed.json, {"sizes": sizes, "rows": found})
     return exit_code(broken(found))
 
 
@@ -86,7 +77,9 @@ def _sizes(parsed: argparse.Namespace) -> Sizes:
     return Sizes(
         links=parsed.links or (MANY_LINKS if parsed.million else LINKS),
         accounts=parsed.accounts or (MANY_ACCOUNTS if parsed.million else ACCOUNTS),
-        **{name: getattr(parsed, name) for name in _COUNTS},
+        webhooks=parsed.webhooks,
+        clicks=parsed.clicks,
+        rounds=parsed.rounds,
     )
 
 
@@ -113,14 +106,7 @@ def _parser() -> argparse.ArgumentParser:
         "--clicks", type=positive, default=1_000_000, help="clicks of a month [1000000]"
     )
     parser.add_argument("--rounds", type=positive, default=3, help="measurements of each row [3]")
-    parser.add_argument(
-        "--requests", type=positive, default=10_000, help="requests at full speed [10000]"
-    )
-    parser.add_argument(
-        "--seconds", type=positive, default=4, help="seconds of a load at a steady rate [4]"
-    )
     add_rows(parser, ROWS, lambda row: {row.direction, row.key})
-    add_json(parser, "growth-result.json")
     return parser
 
 

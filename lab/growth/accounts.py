@@ -7,23 +7,21 @@ from typing import Final, NamedTuple
 from config.settings import Settings
 from lab.growth.figures import Size
 from lab.growth.filling import create_accounts, create_links
-from lab.growth.run import QUIET_DAYS, Run, Service, serving
-from lab.requests import click, event
-from lab.scene import destination_of, new_link, open_services
+from lab.growth.run import QUIET_DAYS, REQUESTS, WARM_UP_REQUESTS, Cost, Run, Service, serving
+from lab.requests import clicks, event
+from lab.scene import Place, destination_of, new_link, open_services
 
 _FEW: Final = 10
 _IDLE: Final = "idle"
-_WARM_UP_REQUESTS: Final = 1_000
-
 _REST_SECONDS: Final = 60.0
 _IDLE_SECONDS: Final = 10.0
 
 
 class _Accounts(NamedTuple):
-    """Accounts in a database of their own: the slug of a link and the postback key of each."""
+    """Accounts in a database of their own: the link and the postback key of each."""
 
     settings: Settings
-    slugs: list[str]
+    places: list[Place]
     pbks: list[str]
 
 
@@ -58,31 +56,25 @@ async def _fill(run: Run, database: str, number: int) -> _Accounts:
             for config, slug in zip(configs, slugs, strict=True)
         ]
         await create_links(services, number, lambda one: new_link(*owned[one]))
-    return _Accounts(settings, slugs, [config.pbk for config in configs])
+    places = [Place(slug) for slug in slugs]
+    return _Accounts(settings, places, [config.pbk for config in configs])
 
 
 async def _measure_traffic(run: Run, size: Size, accounts: _Accounts) -> None:
     async with serving(
         run, accounts.settings, days_later=QUIET_DAYS, counts_ahead=False
     ) as service:
-        await _warm_up(service, accounts)
-        clicks = _clicks(accounts, run.sizes.requests)
-        run.samples.add("clicks", size, (await service.load(clicks)).total)
-        conversions = _conversions(accounts, run.sizes.requests)
-        run.samples.add("conversions", size, (await service.load(conversions, 200)).total)
+        one = accounts._replace(places=accounts.places[:1], pbks=accounts.pbks[:1])
+        await _load(service, one, WARM_UP_REQUESTS)
+        clicked, converted = await _load(service, accounts, REQUESTS)
+        run.samples.add("clicks", size, clicked.total)
+        run.samples.add("conversions", size, converted.total)
 
 
-async def _warm_up(service: Service, accounts: _Accounts) -> None:
-    one = accounts._replace(slugs=accounts.slugs[:1], pbks=accounts.pbks[:1])
-    await service.load(_clicks(one, _WARM_UP_REQUESTS))
-    await service.load(_conversions(one, _WARM_UP_REQUESTS), 200)
-
-
-def _clicks(accounts: _Accounts, count: int) -> list[bytes]:
+async def _load(service: Service, accounts: _Accounts, count: int) -> tuple[Cost, Cost]:
+    """Send clicks, then conversions, of accounts drawn at random."""
     draw = Random(count)  # noqa: S311
-    return [click(draw, draw.choice(accounts.slugs), number) for number in range(count)]
-
-
-def _conversions(accounts: _Accounts, count: int) -> list[bytes]:
-    draw = Random(count)  # noqa: S311
-    return [event({"pbk": draw.choice(accounts.pbks)}, number) for number in range(count)]
+    clicked = clicks(draw.choices(accounts.places, k=count), count)
+    pbks = draw.choices(accounts.pbks, k=count)
+    conversions = [event({"pbk": pbk}, number) for number, pbk in enumerate(pbks)]
+    return await service.load(clicked), await service.load(conversions, 200)

@@ -5,17 +5,16 @@ import operator
 from collections import defaultdict
 from collections.abc import Sequence
 from statistics import median
-from typing import Final, Literal
-
-import msgspec
+from typing import Final, Literal, NamedTuple, get_args
 
 from lab.growth.rows import Row
 from lab.result import columns
 
 Size = Literal["small", "large"]
+SIZES: Final[Sequence[Size]] = get_args(Size)
 
 FAILED: Final = math.inf
-"""The sample of a request without its answer. JSON has null for it."""
+"""The sample of a request without its answer."""
 
 _HEADS: Final = ("row", "", "small", "large", "factor", "", "bounds", "")
 _TEXT_COLUMNS: Final = (0, 1, 5, 6, 7)
@@ -25,19 +24,17 @@ class Samples:
     """The samples of all rows, by size."""
 
     def __init__(self) -> None:
-        self._by_size: dict[Size, defaultdict[str, list[float]]] = {
-            "small": defaultdict(list),
-            "large": defaultdict(list),
-        }
+        self._samples: defaultdict[tuple[str, Size], list[float]] = defaultdict(list)
 
     def add(self, key: str, size: Size, sample: float) -> None:
-        self._by_size[size][key].append(sample)
+        self._samples[key, size].append(sample)
 
-    def of(self, key: str, size: Size) -> list[float]:
-        return list(self._by_size[size][key])
+    def median(self, key: str, size: Size) -> float | None:
+        samples = self._samples[key, size]
+        return median(samples) if samples else None
 
 
-class Figures(msgspec.Struct, kw_only=True):
+class Figures(NamedTuple):
     """The medians of a row, None without samples.
 
     `factor` is the large one as a multiple of the small one. `holds` is None without bounds.
@@ -51,7 +48,6 @@ class Figures(msgspec.Struct, kw_only=True):
     factor: float | None
     bounds: str
     holds: bool | None
-    samples: dict[Size, list[float]]
 
 
 def figures(rows: Sequence[Row], samples: Samples) -> list[Figures]:
@@ -59,11 +55,7 @@ def figures(rows: Sequence[Row], samples: Samples) -> list[Figures]:
 
 
 def _figures(row: Row, samples: Samples) -> Figures:
-    of_row: dict[Size, list[float]] = {
-        "small": samples.of(row.key, "small"),
-        "large": samples.of(row.key, "large"),
-    }
-    small, large = (median(found) if found else None for found in of_row.values())
+    small, large = (samples.median(row.key, size) for size in SIZES)
     factor = _factor(small, large)
     return Figures(
         key=row.key,
@@ -74,7 +66,6 @@ def _figures(row: Row, samples: Samples) -> Figures:
         factor=factor,
         bounds=row.bounds,
         holds=_holds(row, large, factor) if row.bounds else None,
-        samples=of_row,
     )
 
 

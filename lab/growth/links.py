@@ -10,18 +10,28 @@ from functools import partial
 from random import Random
 from typing import Final, NamedTuple
 
-from lab.growth.figures import Size
+from lab.client import percentile
+from lab.growth.figures import SIZES, Size
 from lab.growth.filling import FilledAccount, create_links, made_together
-from lab.growth.run import QUIET_DAYS, Cost, Run, Service, serving
+from lab.growth.run import (
+    QUIET_DAYS,
+    REQUESTS,
+    STEADY_SECONDS,
+    WARM_UP_REQUESTS,
+    Cost,
+    Run,
+    Service,
+    serving,
+)
 from lab.growth.seen import PROBED_LINKS, measure_seen
 from lab.process_usage import resident_bytes
-from lab.requests import click
-from lab.scene import add_account, destination_of, new_link, open_services
+from lab.requests import clicks
+from lab.scene import Place, add_account, destination_of, new_link, open_services
 from lab.stores import open_stores
 from tracker.stores.redis import keys
 
 _SLOW_RATE: Final = 400
-_WARM_UP_REQUESTS: Final = 1_000
+_SLOW_REQUESTS: Final = round(STEADY_SECONDS * _SLOW_RATE)
 _REST_SECONDS: Final = 10.0
 _MAX_DOMAINS: Final = 10_000
 
@@ -32,17 +42,12 @@ _HOSTS: Final = "random-hosts"
 _SEEN: Final = "seen"
 
 
-class _Place(NamedTuple):
-    slug: str
-    host: str = "127.0.0.1"
-
-
 class _Places(NamedTuple):
     """Links in a random order; `hot` is one that is in none of the others."""
 
-    hot: list[_Place]
-    slow: list[_Place]
-    fast: list[_Place]
+    hot: list[Place]
+    slow: list[Place]
+    fast: list[Place]
 
 
 async def measure(run: Run, wanted: Collection[str]) -> None:
@@ -51,7 +56,7 @@ async def measure(run: Run, wanted: Collection[str]) -> None:
     domains = await _add_domains(run) if _HOSTS in wanted else []
     for number in range(1, run.sizes.rounds + 1):
         run.line.show(f"links: round {number} of {run.sizes.rounds}")
-        places = _places(run, account, number)
+        places = _places(account, number)
         if not _FULL_SPEED.isdisjoint(wanted):
             await _measure_full_speed(run, places)
         if not _SLOW.isdisjoint(wanted):
@@ -65,41 +70,37 @@ async def measure(run: Run, wanted: Collection[str]) -> None:
         await _measure_bytes(run, account)  # last, because it empties Redis
 
 
-def _places(run: Run, account: FilledAccount, number: int) -> _Places:
-    slow, fast = round(run.sizes.seconds * _SLOW_RATE), run.sizes.requests
+def _places(account: FilledAccount, number: int) -> _Places:
     active = account.active()
-    chosen = Random(number).sample(active, min(len(active), max(slow, fast) + 1))  # noqa: S311
-    places = [_Place(account.slug(one)) for one in chosen]
-    return _Places(places[-1:], places[:slow], places[:fast])
+    chosen = Random(number).sample(active, min(len(active), REQUESTS + 1))  # noqa: S311
+    places = [Place(account.slug(one)) for one in chosen]
+    return _Places(places[-1:], places[:_SLOW_REQUESTS], places[:REQUESTS])
 
 
 async def _measure_full_speed(run: Run, places: _Places) -> None:
-    number = run.sizes.requests
     async with _warm(run, places.hot) as service:
-        hot_growth, hot = await _growth_and_cost(service, places.hot, number)
+        hot_growth, hot = await _growth_and_cost(service, places.hot)
         run.samples.add("random-links", "small", hot.total)
         run.samples.add("redis-only", "small", _of_web_and_redis(hot))
     async with _warm(run, places.hot) as service:
-        cold = await service.load(_clicks(places.fast, number))
+        cold = await service.load(clicks(places.fast, REQUESTS))
         run.samples.add("random-links", "large", cold.total)
         # Their copies are in Redis now, and the next process has none of them.
         await service.restart_web()
-        await _warm_up(service, places.hot)
-        growth, copied = await _growth_and_cost(service, places.fast, number)
+        await service.load(clicks(places.hot, WARM_UP_REQUESTS))
+        growth, copied = await _growth_and_cost(service, places.fast)
         run.samples.add("redis-only", "large", _of_web_and_redis(copied))
         run.samples.add("web-bytes", "large", (growth - hot_growth) / len(places.fast))
 
 
 async def _measure_slow(
-    run: Run, size: Size, hot: Sequence[_Place], opened: Sequence[_Place]
+    run: Run, size: Size, hot: Sequence[Place], opened: Sequence[Place]
 ) -> None:
-    number = round(run.sizes.seconds * _SLOW_RATE)
     async with _warm(run, hot) as service:
         # At this rate what a start leaves to do would be most of the cost.
-        await service.load(_clicks(hot, number), rate=_SLOW_RATE)
+        await service.load(clicks(hot, _SLOW_REQUESTS), rate=_SLOW_RATE)
         await service.rest(_REST_SECONDS)
-        requests = _clicks(opened, number)
-        cost = await service.load(requests, rate=_SLOW_RATE)
+        cost = await service.load(clicks(opened, _SLOW_REQUESTS), rate=_SLOW_RATE)
         run.samples.add("p99", size, cost.outcome.p99 * 1000)
         run.samples.add("slow-rate", size, cost.total)
 
@@ -108,57 +109,43 @@ async def _measure_seen(run: Run, places: _Places) -> None:
     """Measure beside clicks of another account at the slow rate."""
     account = await run.filling.account(run.sizes.few_links)
     probed = account.active()[:PROBED_LINKS]
-    number = round(run.sizes.seconds * _SLOW_RATE)
     async with _warm(run, places.hot) as service:
         seen, _ = await asyncio.gather(
-            measure_seen(service, account, probed, run.sizes.seconds),
-            service.load(_clicks(places.slow, number), rate=_SLOW_RATE),
+            measure_seen(service, account, probed, STEADY_SECONDS),
+            service.load(clicks(places.slow, _SLOW_REQUESTS), rate=_SLOW_RATE),
         )
-        run.samples.add(_SEEN, "large", seen.p99)
+        run.samples.add(_SEEN, "large", percentile(sorted(seen), 0.99))
 
 
-async def _measure_hosts(run: Run, domains: Sequence[_Place], number: int) -> None:
+async def _measure_hosts(run: Run, domains: Sequence[Place], number: int) -> None:
     one, shuffled = domains[:1], list(domains[1:])
     Random(number).shuffle(shuffled)  # noqa: S311
-    opened: dict[Size, Sequence[_Place]] = {"small": one, "large": shuffled}
-    for size, places in opened.items():
+    for size, places in zip(SIZES, (one, shuffled), strict=True):
         async with _warm(run, one) as service:
-            cost = await service.load(_clicks(places, run.sizes.requests))
+            cost = await service.load(clicks(places, REQUESTS))
             run.samples.add(_HOSTS, size, cost.total)
 
 
 @asynccontextmanager
-async def _warm(run: Run, hot: Sequence[_Place]) -> AsyncIterator[Service]:
+async def _warm(run: Run, hot: Sequence[Place]) -> AsyncIterator[Service]:
     """Run the service after quiet days, with the hot link in memory."""
     async with serving(run, run.filling.settings, days_later=QUIET_DAYS) as service:
-        await _warm_up(service, hot)
+        await service.load(clicks(hot, WARM_UP_REQUESTS))
         yield service
 
 
-async def _warm_up(service: Service, hot: Sequence[_Place]) -> None:
-    await service.load(_clicks(hot, _WARM_UP_REQUESTS))
-
-
-async def _growth_and_cost(
-    service: Service, places: Sequence[_Place], number: int
-) -> tuple[int, Cost]:
-    """Return the growth of the web process in bytes too."""
+async def _growth_and_cost(service: Service, places: Sequence[Place]) -> tuple[int, Cost]:
+    """Return the growth of the web process in bytes, and the cost of clicks."""
     before = resident_bytes(service.web.pid)
-    cost = await service.load(_clicks(places, number))
+    cost = await service.load(clicks(places, REQUESTS))
     return resident_bytes(service.web.pid) - before, cost
-
-
-def _clicks(places: Sequence[_Place], count: int) -> list[bytes]:
-    draw = Random(count)  # noqa: S311
-    chosen = (places[number % len(places)] for number in range(count))
-    return [click(draw, one.slug, number, one.host) for number, one in enumerate(chosen)]
 
 
 def _of_web_and_redis(cost: Cost) -> float:
     return cost.cpu["web"] + cost.cpu["redis"]
 
 
-async def _add_domains(run: Run) -> list[_Place]:
+async def _add_domains(run: Run) -> list[Place]:
     names = [f"go{one}.growth.test" for one in range(min(_MAX_DOMAINS, run.sizes.links))]
     async with open_services(run.filling.settings) as services:
         account_id, _ = await add_account(services, "Domains")
@@ -170,11 +157,11 @@ async def _add_domains(run: Run) -> list[_Place]:
             len(domains),
             lambda number: new_link(account_id, "offer", url, domains[number]),
         )
-    return [_Place("offer", name) for name in names]
+    return [Place("offer", name) for name in names]
 
 
 async def _measure_bytes(run: Run, account: FilledAccount) -> None:
-    opened = [account.slug(one) for one in account.active()[: run.sizes.requests]]
+    opened = [account.slug(one) for one in account.active()[:REQUESTS]]
     async with (
         open_stores(run.filling.settings) as stores,
         open_services(run.filling.settings) as services,

@@ -17,7 +17,7 @@ from lab.growth.backlog import (
     postpone_backlog,
 )
 from lab.growth.figures import FAILED, Size
-from lab.growth.run import Run, Service, serving
+from lab.growth.run import STEADY_SECONDS, Run, Service, serving
 from lab.harness import CannotMeasure, beside, wait_until
 from lab.processes import free_ports
 from lab.receiver import ACCEPTED, Message, receiving
@@ -155,7 +155,7 @@ async def _measure_backlog(run: Run, filled: _Filled, receiver: _Receiver) -> _M
             raise CannotMeasure(f"a backlog of {backlog:,} is too small: it is sent already")
         sent: dict[int, float] = {}
         async with beside(_convert(service, filled.fresh.configs[0].pbk, sent)):
-            await asyncio.sleep(run.sizes.seconds)
+            await asyncio.sleep(STEADY_SECONDS)
         ended = arrivals[-1] if len(arrivals) >= backlog else time.perf_counter()
         rate = (len(arrivals) - before) / (ended - began)
         return _Measured(rate, await _fresh_p95(receiver, sent))

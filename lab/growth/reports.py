@@ -12,7 +12,8 @@ from lab.growth.figures import Size
 from lab.growth.filling import FilledAccount
 from lab.growth.run import Run, serving
 from lab.growth.today import count_ahead, draining, store_clicks, today_so_far
-from lab.requests import click
+from lab.requests import clicks
+from lab.scene import Place
 
 _NEW_CLICKS: Final = 20
 _OPENED_LINKS: Final = 1_000
@@ -29,11 +30,11 @@ _BY_LINKS: Final = frozenset({"today-by-link", "today-by-tag", "today-of-a-tag"}
 
 
 class _Report(NamedTuple):
-    """A report of a row, and the slugs that new clicks open before it."""
+    """A report of a row, and the links that new clicks open before it."""
 
     key: str
     size: Size
-    slugs: list[str]
+    places: list[Place]
     request: bytes
 
 
@@ -74,9 +75,10 @@ async def _by_links(run: Run) -> list[_Report]:
                 "today-by-tag": {"groupBy": "tag"},
                 "today-of-a-tag": {"groupBy": "country", "filters": tag},
             }
-            slugs = [account.slug(number) for number in account.active()[:_OPENED_LINKS]]
+            opened = account.active()[:_OPENED_LINKS]
+            places = [Place(account.slug(number)) for number in opened]
             for key, body in bodies.items():
-                reports.append(_Report(key, size, slugs, _post(account, "", body)))
+                reports.append(_Report(key, size, places, _post(account, "", body)))
     return reports
 
 
@@ -99,7 +101,7 @@ async def _of_one_link(run: Run) -> list[_Report]:
                     "panels": [{"groupBy": panel} for panel in _PANELS],
                 }
                 request = _post(account, "/overview", body)
-                reports.append(_Report(key, size, [account.slug(number)], request))
+                reports.append(_Report(key, size, [Place(account.slug(number))], request))
             if key == _OVERVIEW:
                 await count_ahead(parts, run.sizes.links)
     return reports
@@ -112,5 +114,5 @@ def _post(account: FilledAccount, path: str, body: Mapping[str, Any]) -> bytes:
 
 
 def _new_clicks(report: _Report) -> list[bytes]:
-    draw = Random(len(report.slugs))  # noqa: S311
-    return [click(draw, draw.choice(report.slugs), number) for number in range(_NEW_CLICKS)]
+    opened = Random(len(report.places)).choices(report.places, k=_NEW_CLICKS)  # noqa: S311
+    return clicks(opened, _NEW_CLICKS)

@@ -25,6 +25,13 @@ from tracker.stores.redis.keys import JOINT_COUNTS_LEASE
 QUIET_DAYS: Final = 3
 """The days before a load: longer than visitors are remembered. Most links are not in use."""
 
+REQUESTS: Final = 10_000
+"""Those of a load at full speed."""
+
+WARM_UP_REQUESTS: Final = 1_000
+STEADY_SECONDS: Final = 4.0
+"""The duration of a load at a steady rate."""
+
 DRAIN_SECONDS: Final = 120.0
 _LOAD_SECONDS: Final = 300.0
 _CONNECTIONS: Final = 64
@@ -34,18 +41,13 @@ _RESTING_PERCENT: Final = 5.0
 
 
 class Sizes(msgspec.Struct, frozen=True, kw_only=True):
-    """The large sizes, and the number of measurements.
-
-    `requests` are those of a load at full speed; a load at a steady rate takes `seconds`.
-    """
+    """The large sizes, and the number of measurements."""
 
     links: int
     accounts: int
     webhooks: int
     clicks: int
     rounds: int
-    requests: int
-    seconds: float
 
     @property
     def few_links(self) -> int:

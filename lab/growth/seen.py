@@ -2,7 +2,6 @@
 
 import asyncio
 import time
-from array import array
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from random import Random
@@ -10,7 +9,6 @@ from typing import Final
 
 import orjson
 
-from lab.client import Outcome, outcome
 from lab.growth.filling import FilledAccount
 from lab.growth.run import Service
 from lab.harness import CannotMeasure, wait_until
@@ -28,12 +26,12 @@ would always be followed by a whole rest."""
 
 async def measure_seen(
     service: Service, account: FilledAccount, links: Sequence[int], seconds: float
-) -> Outcome:
-    """Open `links` until `seconds` have passed; return how soon reports count the clicks.
+) -> list[float]:
+    """Open `links` until `seconds` have passed; return the seconds until reports count a click.
 
     Raises CannotMeasure if a click is refused, or not counted after _SEEN_SECONDS.
     """
-    latencies, began = array("d"), time.perf_counter()
+    latencies, began = list[float](), time.perf_counter()
 
     async def probe(number: int) -> None:
         draw, clicks = Random(number), await _counted(service, account, number)  # noqa: S311
@@ -50,7 +48,7 @@ async def measure_seen(
             latencies.append(time.perf_counter() - answered)
 
     await asyncio.gather(*map(probe, links))
-    return outcome(latencies, time.perf_counter() - began, {})
+    return latencies
 
 
 async def _open(service: Service, slug: str) -> None:
@@ -60,7 +58,6 @@ async def _open(service: Service, slug: str) -> None:
 
 
 async def _counted(service: Service, account: FilledAccount, number: int) -> int:
-    """Return the clicks of a link in a report."""
     today = datetime.now(UTC).date()
     body = {
         "dateRange": {"from": str(today - timedelta(days=1)), "to": str(today)},
