@@ -134,6 +134,16 @@ async def test_all_new_clicks_are_counted_and_the_last_is_shown(
     assert (one.clicks, [row.id for row in one.click_rows]) == (45, ids_of(clicks)[-20:])
 
 
+async def test_tests_are_shown_and_not_counted(services: Services) -> None:
+    start = await bookmark(services)
+    own: Any = {"account_id": ACCOUNT.bytes}
+    conversions = [make_conversion(1, test=True, **own), make_conversion(2, **own)]
+    await applied(services, [*make_clicks(ACCOUNT, 1, test=True), *conversions])
+    one = (await read_new(services.stores.mongodb.reads, start, [ACCOUNT])).rows[ACCOUNT]
+    assert (one.clicks, len(one.click_rows)) == (0, 1)
+    assert (one.conversions, [row.id for row in one.conversion_rows]) == (1, [1, 2])
+
+
 async def test_whoever_could_not_look_for_long_begins_anew(services: Services) -> None:
     start = await bookmark(services)
     await applied(services, make_clicks(ACCOUNT, 1))
