@@ -1,7 +1,6 @@
 """The log of conversions: its order, its pages while events arrive, and what a page examines."""
 
 from collections.abc import Sequence
-from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -79,14 +78,6 @@ async def test_what_arrives_within_the_examined_range_is_neither_repeated_nor_hi
     await store(services, [34, 36, 100])
     second = await log.page(ACCOUNT, wanted, first.next, 25)
     assert [one.id for one in second.rows] == [31, 29, 27, 25]
-
-
-async def test_times_of_filters_are_included_to_the_millisecond(services: Services) -> None:
-    await store(services, range(2, 10))
-    at = moment(AT_MS + 2)
-    assert await ids(services, FeedFilter(first=at, last=at)) == [5, 4]
-    later = at + timedelta(milliseconds=1)
-    assert await ids(services, FeedFilter(first=later)) == [9, 8, 7, 6]
 
 
 async def examined(

@@ -61,6 +61,9 @@ def random_filter(random: Random, link_ids: list[UUID], **fields: Any) -> FeedFi
         values["link"] = random.sample(link_ids, 2)
     if random.random() < 0.3:
         values["tag"] = random.sample([TAG, OTHER_TAG], random.randrange(1, 3))
+    if random.random() < 0.3:
+        fields["first"] = moment(AT_MS + random.randrange(20))
+        fields["last"] = moment(AT_MS + random.randrange(20, 40))
     bots: Any = random.choice(["include", "exclude", "only"])
     all_tags = random.random() < 0.5
     return FeedFilter(values=values, bots=bots, all_tags=all_tags, **fields)
@@ -70,6 +73,9 @@ def passes(document: Mapping[str, Any], wanted: FeedFilter, tags: Mapping[UUID, 
     """Return whether a document passes, read as the words of the filter say."""
     link_id = document.get("link_id")
     is_event = "status" in document
+    at = document["at"]
+    if not (wanted.first or at) <= at <= (wanted.last or at):
+        return False
     for name in VALUES:
         values = wanted.values.get(SHOWN.get(name, name))
         own = shown(name, document.get(name)) if link_id or not is_event else "unknown"

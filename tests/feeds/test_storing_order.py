@@ -35,19 +35,6 @@ from tracker.service.services import Services
 from tracker.stores.mongodb.transaction import MongoSession
 
 
-async def test_a_follower_gets_what_was_stored_after_its_bookmark_in_that_order(
-    services: Services,
-) -> None:
-    before, *batches = (make_clicks(ACCOUNT, 4) for _ in range(3))
-    await applied(services, before)
-    follower = await follow(services.feeds.click_feed, ACCOUNT)
-    assert await follower.catch_up() == []
-    for batch in batches:
-        await applied(services, batch)
-        await follower.catch_up()
-    assert follower.ids == [one for batch in batches for one in ids_of(batch)]
-
-
 async def test_a_transaction_that_was_begun_before_a_poll_and_ends_after_it_is_not_missed(
     services: Services,
 ) -> None:
@@ -132,18 +119,6 @@ async def test_a_filtered_page_looks_at_a_bounded_number_and_the_next_goes_on(
     assert pages[0].searched_to is not None
     assert pages[2].searched_to is None
     assert follower.ids == ids_of([mine])
-
-
-async def test_filters_by_time_hold_for_what_is_stored_later(services: Services) -> None:
-    follower = await follow(services.feeds.click_feed, ACCOUNT)
-    clicks = [make_click(ACCOUNT, at=AT_MS + number) for number in range(4)]
-    await applied(services, clicks)
-    at = [
-        row.at
-        for row in (await services.feeds.click_feed.page(ACCOUNT, FeedFilter(), None, 9)).rows
-    ]
-    wanted = FeedFilter(first=at[2], last=at[1])
-    assert await follower.catch_up(wanted) == ids_of(clicks[1:3])
 
 
 async def test_a_conversion_comes_with_each_state_that_it_is_read_in(services: Services) -> None:

