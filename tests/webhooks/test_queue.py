@@ -180,45 +180,33 @@ async def test_no_time_is_too_late_however_senders_and_drains_interleave(
         await model.check()
 
 
-async def test_deliveries_of_an_earlier_release_are_found_after_a_repair(
+async def test_a_repair_adds_what_is_looked_at_too_late_and_due_soon_and_nothing_else(
     services: Services,
 ) -> None:
-    account, hooks = new_id(), [new_id() for _ in range(3)]
-    later = now() + 3600 * SECOND
-    documents = [new_row(new_id(), hook, account, now()) for hook in hooks]
-    documents[1]["due_at"] = later
-    documents[2] |= {"status": DeliveryStatus.DELIVERED}
-    del documents[2]["due_at"]
+    queue, account, at = services.webhooks.queue, new_id(), now()
+    unknown, late, backlog, soon, future, done = [new_id() for _ in range(6)]
+    times = {
+        unknown: at,
+        late: at,
+        backlog: at - 60 * SECOND,
+        done: at,
+        soon: at + 20 * SECOND,
+        future: at + 3600 * SECOND,
+    }
+    documents = [
+        {**new_row(new_id(), one, account, at), "due_at": time} for one, time in times.items()
+    ]
+    documents[3]["status"] = DeliveryStatus.DELIVERED
     await services.stores.mongodb["deliveries"].insert_many(documents)
-    repair = QueueRepair(services.stores.mongodb, services.webhooks.queue)
-    assert await services.webhooks.queue.next(later, 9) == []
-    assert await repair.repair(now()) == 1
-    [found] = await services.webhooks.queue.next(later, 9)
-    assert found.webhooks == {hooks[0]: documents[0]["due_at"]}
-    assert await repair.repair(now()) == 0
-    assert await repair.repair(later - AHEAD) == 1
-    [found] = await services.webhooks.queue.next(later, 9)
-    assert found.webhooks == {hooks[0]: documents[0]["due_at"], hooks[1]: later}
-    assert await repair.repair(later - AHEAD) == 0
-
-
-async def test_a_repair_adds_what_is_looked_at_too_late_and_nothing_else(
-    services: Services,
-) -> None:
-    queue, account = services.webhooks.queue, new_id()
-    late, backlog, future = [new_id() for _ in range(3)]
-    at = now()
-    times = {late: at, backlog: at - 60 * SECOND, future: at + 60 * SECOND}
-    await services.stores.mongodb["deliveries"].insert_many(
-        [{**new_row(new_id(), one, account, at), "due_at": time} for one, time in times.items()]
-    )
-    await queue.add(
-        [
-            due(account, late, at + 30 * SECOND),
-            due(account, backlog, at - SECOND),
-            due(account, future, at + 60 * SECOND),
-        ]
-    )
-    assert await QueueRepair(services.stores.mongodb, queue).repair(at) == 1
-    [found] = await queue.next(at, 9)
-    assert found.webhooks[late] == at
+    await queue.add([due(account, late, at + 30 * SECOND), due(account, backlog, at - SECOND)])
+    repair = QueueRepair(services.stores.mongodb, queue)
+    looked_at = {late: at, backlog: at - SECOND, unknown: at, soon: times[soon]}
+    for number in (3, 0):
+        assert await repair.repair(at) == number
+        [found] = await queue.next(at, 9)
+        assert found.webhooks == looked_at
+    later = times[future] - AHEAD
+    assert await repair.repair(later) == 1
+    [found] = await queue.next(times[future], 9)
+    assert found.webhooks[future] == times[future]
+    assert await repair.repair(later) == 0

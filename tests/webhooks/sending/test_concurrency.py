@@ -76,26 +76,6 @@ def test_a_slow_webhook_has_few_slots_even_if_it_delivers() -> None:
     assert acquire(limiter, 0, 1000) == MAX_PER_SLOW_WEBHOOK
 
 
-def test_five_hundred_slow_receivers_are_waited_for_at_once_and_one_takes_few_slots() -> None:
-    limiter, slow = ConcurrencyLimiter(), 2 * SLOW_MS
-    hooks = {new_id(): ACCOUNTS[number % len(ACCOUNTS)] for number in range(600)}
-    for hook, account in hooks.items():
-        assert limiter.acquire(hook, account, hook.hex, 1) == 1
-        limiter.record_outcome(hook, delivered=True, milliseconds=slow)
-        limiter.release(hook)
-    greedy, *others = hooks
-    for _ in range(MAX_PER_SLOW_WEBHOOK):
-        limiter.record_outcome(greedy, delivered=True, milliseconds=slow)
-    assert limiter.acquire(greedy, hooks[greedy], "greedy", 1000) == MAX_PER_SLOW_WEBHOOK
-    taken = 0
-    for hook in others:
-        if limiter.acquire(hook, hooks[hook], hook.hex, 1):
-            limiter.record_size(hook, 1000)
-            taken += 1
-    assert taken + MAX_PER_SLOW_WEBHOOK == MAX_IN_FLIGHT // 2 > 500
-    assert limiter.free_permits > 0
-
-
 def test_large_requests_are_fewer_and_leave_each_share_to_others() -> None:
     limiter, large = ConcurrencyLimiter(), MAX_PAYLOAD_BYTES
     after(limiter, 1, delivered=True)
