@@ -40,11 +40,7 @@ def test_any_body_is_read_or_refused(rest: str, body: bytes) -> None:
             assert all(name and value for name, value in fields)
 
 
-@pytest.mark.parametrize("parts", [200, 201])
-def test_the_parts_are_limited(parts: int) -> None:
-    body = part("a", b"1") * parts + b"------x--"
-    if parts <= 200:
-        assert len(list(text_fields(KIND, body))) == parts
-    else:
-        with pytest.raises(BadRequest):
-            text_fields(KIND, body)
+def test_the_parts_are_limited() -> None:
+    assert len(list(text_fields(KIND, part("a", b"1") * 200 + b"------x--"))) == 200
+    with pytest.raises(BadRequest):
+        text_fields(KIND, part("a", b"1") * 201 + b"------x--")

@@ -79,21 +79,9 @@ def test_json_gives_its_value(text: bytes, value: Any) -> None:
     "text",
     [
         *(b"", b" ", b"{", b"}", b"[1,]", b'{"a":}', b'{"a":1,}', b"{'a':1}", b"{a:1}", b"{}{}"),
-        *(
-            b"nul",
-            b"True",
-            b"undefined",
-            b"01",
-            b"+1",
-            b".5",
-            b"5.",
-            b"1e",
-            b"0x10",
-            b"1_0",
-            b"--1",
-        ),
+        *b"nul True undefined 01 +1 .5 5. 1e 0x10 1_0 --1".split(),
         *(b'"', b'"\\x"', b'"\\u12"', b'"a\nb"', b'"a\0b"', b'"a\x1fb"', b"\0", b"\xef\xbb\xbf{}"),
-        *(b"--1", b"\xc2\xa01", b"/* */1", b"1 // one"),
+        *(b"\xc2\xa01", b"/* */1", b"1 // one"),
     ],
 )
 def test_broken_syntax_is_refused_with_its_place(text: bytes) -> None:
@@ -154,11 +142,6 @@ def test_null_characters_and_lone_surrogates_are_refused_everywhere(character: b
         assert refused(text % character) == "no null characters and no lone surrogates"
 
 
-@pytest.mark.parametrize("text", [b'"\\\\u0000"', b'"\\\\ud800"', b'{"\\\\u0000":"u"}'])
-def test_an_escaped_backslash_before_a_u_is_no_escape(text: bytes) -> None:
-    assert parse(text) == json.loads(text)
-
-
 @pytest.mark.parametrize(("opening", "closing"), [("[", "]"), ('{"a":', "}"), ('[{"a":', "}]")])
 @pytest.mark.parametrize("inside", ["1", "", "[]", "{}"])
 def test_levels_are_bounded(opening: str, closing: str, inside: str) -> None:
@@ -170,10 +153,6 @@ def test_levels_are_bounded(opening: str, closing: str, inside: str) -> None:
     over = most + 1
     reason = refused((opening * over + inside + closing * over).encode())
     assert reason == f"at most {MAX_DEPTH} levels deep"
-
-
-def test_brackets_that_are_not_levels_do_not_count() -> None:
-    assert parse(b"[" + b"[]," * 1000 + b'"%s"]' % (b"[{" * 1000))[-1] == "[{" * 1000
 
 
 @pytest.mark.parametrize(
@@ -215,25 +194,25 @@ def test_any_bytes_give_a_value_or_a_reason(text: bytes) -> None:
         assert json.loads(text) is not None or value is None
 
 
-@given(
-    st.lists(
-        st.sampled_from(
-            [
-                r"\u0000",
-                r"\ud83d",
-                r"\uDE00",
-                r"\ud800",
-                r"\udc00",
-                r"\\",
-                r"\u0041",
-                r"\n",
-                "u",
-                "d83d",
-            ]
-        ),
-        max_size=8,
-    ).map("".join)
-)
+ESCAPES = [
+    *(r"\u0000", r"\ud83d", r"\uDE00", r"\ud800", r"\udc00"),
+    *(r"\\", r"\u0041", r"\n", "u", "d83d", "0000"),
+]
+    r"\u0000",
+    r"\ud83d",
+    r"\uDE00",
+    r"\ud800",
+    r"\udc00",
+    r"\\",
+    r"\u0041",
+    r"\n",
+    r"u",
+    r"d83d",
+    r"0000",
+]
+
+
+@given(st.lists(st.sampled_from(ESCAPES), max_size=8).map("".join))
 def test_escapes_are_checked_by_the_characters_they_stand_for(escapes: str) -> None:
     text = f'"{escapes}"'
     value = json.loads(text)
@@ -255,6 +234,7 @@ def test_escapes_are_checked_by_the_characters_they_stand_for(escapes: str) -> N
         (b"[{" * 17, 34),
         (b"]]]" + b"[" * 9, 6),
         (b'"' + b"[" * 100, 0),
+        (b"[" + b"[]," * 1000 + b'"' + b"[{" * 1000 + b'"]', 2),
         (b'["\\"' + b"[" * 100 + b'"]', 1),
         (b'["\\\\",' + b"[" * 40, 41),
         (b'["' + b"[" * 100 + b"\\", 1),
