@@ -32,6 +32,7 @@ from tracker.access.roles import SCOPES_OF, Role
 from tracker.conversions.fields import NAMES
 from tracker.conversions.rules import Rule
 from tracker.errors import ErrorCode, TrackerError
+from tracker.feeds.api.clicks import ListClicks
 from tracker.links.api.short_link_schema import CreateShortLink, ShortLink
 from tracker.links.macros import MACROS
 from tracker.reports.api.answer import ReportMeasures
@@ -58,6 +59,10 @@ NO_SETTINGS = {"ACCOUNT_ID", "API_KEY", "POSTBACK_KEY", "FUZZ_SECONDS"} | {
 placeholders."""
 
 
+PAGES = {"accountId", "cursor", "since", "pageSize", "format"}
+"""Parameters of a feed's pages, which are no filters."""
+
+
 def fields(struct: type[msgspec.Struct]) -> set[str]:
     """Return the names of the fields as JSON has them."""
     return {field.encode_name for field in msgspec.structs.fields(struct)}
@@ -71,6 +76,7 @@ def fields(struct: type[msgspec.Struct]) -> set[str]:
         (API, "macro", {f"{{{name}}}" for name, _ in MACROS}),
         (API, "parameter", set(NAMES)),
         (API, "rule", set(Rule)),
+        (API, "filter", fields(ListClicks) - PAGES),
         (REPORTS, "`groupBy`", set(get_args(GroupBy))),
         (REPORTS, "field", fields(ReportMeasures)),
         (REPORTS, "filter", fields(ReportFilters)),

@@ -10,6 +10,7 @@ import pytest
 
 from tests.documents import OPERATIONS, named
 from tests.ops.monitoring import ALERTS, DASHBOARD, expressions, panels
+from tests.paths import FILES
 from tracker import metrics
 from tracker.ingest.drain_counters import families
 
@@ -25,6 +26,13 @@ def test_every_metric_of_a_file_exists(file: Path) -> None:
     asked = set(re.findall(r"\btracker_\w+", file.read_text("utf-8")))
     assert len(asked) > 10
     assert asked <= exist
+
+
+def test_every_metric_is_used() -> None:
+    code = "".join(one.read_text("utf-8") for one in FILES)
+    names = re.findall(r"^([A-Z_]+) = (?:Counter|Gauge)\(", code, re.MULTILINE)
+    assert len(names) > 10
+    assert [one for one in names if len(re.findall(rf"\b{one}\b", code)) == 1] == []
 
 
 def test_every_alert_has_a_row_in_the_guide() -> None:

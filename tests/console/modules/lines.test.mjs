@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
+import { TEXTS } from "console/links/fields";
 import { readLinks } from "console/links/lines";
 
 const A = "https://shop.example/a";
@@ -86,4 +88,10 @@ test("headings and words are those that people use", () => {
       [5, "https://shop.example/c", "three", "Three", true, own, [], ""],
     ],
   );
+});
+
+test("the guide names the texts of a link among the headings", () => {
+  const guide = readFileSync(new URL("../../../docs/console.md", import.meta.url), "utf-8");
+  const [, headings] = /that people use:\s([^.]+)\./.exec(guide);
+  for (const { label } of TEXTS) assert.ok(headings.split(/,\s+/).includes(label), label);
 });

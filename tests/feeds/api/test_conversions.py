@@ -25,10 +25,11 @@ from tracker.feeds.api.conversion_schema import StatusName
 from tracker.feeds.conversions import SHOWN
 from tracker.ids import new_id
 from tracker.service.services import Services
+from tracker.visitor_dimensions import NAMES
 
 ROW = [
     *("event_id", "at", "status", "refused", "event_config", "click_id", "link", "value"),
-    *("payout", "transaction_id", "country", "device", "browser", "os", "bot"),
+    *("payout", "transaction_id", *NAMES, "bot"),
     *("warnings", "repeats", "last_repeat_at"),
 ]
 
