@@ -239,6 +239,7 @@ async def test_a_session_has_the_access_of_its_role_in_its_account(
     assert await world.stored() == before
     answer = await allowed[0].send_raw(*sent)
     assert (answer.status, answer.headers["Cache-Control"]) == (200, "no-store")
+    assert answer.headers["Vary"].startswith("Authorization, Cookie")
 
 
 def may(role: Role, scope: str) -> bool:

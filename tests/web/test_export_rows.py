@@ -47,8 +47,10 @@ def test_columns_are_fields_by_their_names_in_json() -> None:
 def test_a_list_is_json_and_what_is_missing_is_empty() -> None:
     encoder = CsvEncoder(Outer, ["text", "inner.id", "inner.name", "many"])
     whole = Outer(text="a", inner=Inner(id=ID, name="+b"), many=[Inner(id=ID, name="c")])
+    lines = Outer(text='=1+1,\r\n"two"', inner=None, many=[])
     empty = Outer(text="", inner=None, many=[])
     assert encoder.head == b"text,inner.id,inner.name,many\r\n"
+    assert encoder.encode([lines]) == b'"\'=1+1,\r\n""two""",,,[]\r\n'
     assert encoder.encode([whole, empty]).decode().splitlines() == [
         f"a,{ID},'+b," + f'"[{{""id"":""{ID}"",""name"":""c""}}]"',
         ",,,[]",

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 from decimal import Decimal
+from itertools import product
 from random import Random
 from typing import Any
 
@@ -15,10 +16,10 @@ from tests.links.api.short_links import make_many
 from tests.reports.api.traffic import DAYS, click, event
 from tests.reports.history import store
 from tests.web.client import Client, Response
+from tests.web.each import each_case
 from tests.web.reported import days, reported
 from tests.web.table import KEYED_ENDPOINTS
 from tests.web.world import World
-from tracker.accounts.accounts import Account
 from tracker.reports.answers.reading import Reading
 from tracker.reports.answers.selection import Selection
 from tracker.reports.api import reports
@@ -31,8 +32,6 @@ from tracker.web.export_rows import columns_of
 
 EXPORTING = [one for one in KEYED_ENDPOINTS if one.export is not None and not one.is_file]
 FILES = [one for one in KEYED_ENDPOINTS if one.is_file]
-BY_PATH = pytest.mark.parametrize("endpoint", EXPORTING, ids=lambda one: one.path)
-BY_ANY_PATH = pytest.mark.parametrize("endpoint", [*EXPORTING, *FILES], ids=lambda one: one.path)
 MEASURES = ["clicks", "uniqueClicks", "botClicks", "conversions", "conversionRate"]
 
 
@@ -50,33 +49,25 @@ def lines(response: Response) -> list[Any]:
     return [orjson.loads(line) for line in response.body.splitlines()]
 
 
-async def ask(
-    client: Client,
-    secret: str,
-    endpoint: Endpoint,
-    account: Account,
-    accept: str = "",
-    **fields: Any,
-) -> Response:
+async def ask(world: World, endpoint: Endpoint, accept: str = "", **fields: Any) -> Response:
     """Send a request for a list, with an Accept header if there is one."""
-    headers: dict[str, str | bytes] = {"Authorization": f"Bearer {secret}"}
+    headers: dict[str, str | bytes] = {"Authorization": f"Bearer {world.secret}"}
     if accept:
         headers["Accept"] = accept
-    given = {"accountId": str(account.id)} | fields
+    given = {"accountId": str(world.account.id)} | fields
     if endpoint.body is Nothing:
         query = "&".join(f"{name}={value}" for name, value in given.items())
-        return await client.request(endpoint.method, f"{endpoint.path}?{query}", headers)
+        return await world.client.request(endpoint.method, f"{endpoint.path}?{query}", headers)
     body = orjson.dumps({**(endpoint.example or {}), "interval": None} | given)
     body = orjson.dumps({n: v for n, v in orjson.loads(body).items() if v is not None})
-    return await client.request(endpoint.method, endpoint.path, headers, body)
+    return await world.client.request(endpoint.method, endpoint.path, headers, body)
 
 
-@BY_PATH
-@pytest.mark.parametrize("form", ["csv", "ndjson"])
+@each_case("endpoint, form", product(EXPORTING, ("csv", "ndjson")))
 async def test_a_list_without_rows_is_a_file_without_rows(
     world: World, endpoint: Endpoint, form: str
 ) -> None:
-    response = await ask(world.client, world.secret, endpoint, world.account, format=form)
+    response = await ask(world, endpoint, format=form)
     assert response.headers["X-Content-Type-Options"] == "nosniff"
     assert response.headers["Content-Disposition"].startswith("attachment; filename=")
     assert response.headers["Content-Disposition"].endswith(f'.{form}"')
@@ -89,47 +80,41 @@ async def test_a_list_without_rows_is_a_file_without_rows(
         assert set(header) <= {column.name for column in columns_of(endpoint.export.record)}
 
 
-@BY_PATH
-@pytest.mark.parametrize(
-    ("accept", "kind"),
-    [
-        ("text/csv", "text/csv; charset=utf-8"),
-        ("application/x-ndjson", "application/x-ndjson; charset=utf-8"),
-        ("application/x-ndjson, text/csv;q=0.9", "application/x-ndjson; charset=utf-8"),
-        ("application/json, text/csv;q=0.9", "application/json; charset=utf-8"),
-        ("*/*", "application/json; charset=utf-8"),
-    ],
-)
-async def test_accept_chooses_the_form(
-    world: World, endpoint: Endpoint, accept: str, kind: str
+CSV, NDJSON, JSON = "text/csv", "application/x-ndjson", "application/json"
+FORMS = [
+    # The header, the field, and the form of a list and of its export.
+    (CSV, {}, CSV, CSV),
+    (NDJSON, {}, NDJSON, NDJSON),
+    (f"{NDJSON}, {CSV};q=0.9", {}, NDJSON, NDJSON),
+    (f"{JSON}, {CSV};q=0.9", {}, JSON, CSV),
+    ("*/*", {}, JSON, CSV),
+    (NDJSON, {"format": "csv"}, CSV, CSV),
+    ("", {"format": "ndjson"}, NDJSON, NDJSON),
+]
+
+
+@each_case("endpoint, row", product([*EXPORTING, *FILES], FORMS))
+async def test_the_field_or_else_the_header_chooses_the_form(
+    world: World, endpoint: Endpoint, row: tuple[str, dict[str, str], str, str]
 ) -> None:
-    response = await ask(world.client, world.secret, endpoint, world.account, accept)
-    assert response.headers["Content-Type"] == kind
+    accept, field, of_list, of_file = row
+    response = await ask(world, endpoint, accept, **field)
+    kind = of_file if endpoint.is_file else of_list
+    assert (response.status, response.headers["Content-Type"]) == (200, f"{kind}; charset=utf-8")
     assert response.headers["Vary"] == "Accept"
 
 
-@pytest.mark.parametrize("endpoint", FILES, ids=lambda one: one.path)
-@pytest.mark.parametrize(
-    ("accept", "given", "kind"),
-    [
-        ("application/json", {}, "text/csv"),
-        ("*/*", {}, "text/csv"),
-        ("application/x-ndjson", {}, "application/x-ndjson"),
-        ("application/x-ndjson", {"format": "csv"}, "text/csv"),
-        ("", {"format": "ndjson"}, "application/x-ndjson"),
-    ],
-)
-async def test_an_export_is_always_a_file(
-    world: World,
-    endpoint: Endpoint,
-    accept: str,
-    given: dict[str, Any],
-    kind: str,
+@each_case("endpoint", [*EXPORTING, *FILES])
+async def test_only_a_list_may_be_json_and_an_unknown_form_is_400(
+    world: World, endpoint: Endpoint
 ) -> None:
-    response = await ask(world.client, world.secret, endpoint, world.account, accept, **given)
-    assert (response.status, response.headers["Content-Type"]) == (200, f"{kind}; charset=utf-8")
-    refused = await ask(world.client, world.secret, endpoint, world.account, accept, format="json")
-    assert (refused.status, refused.error) == (400, "format: must be csv or ndjson")
+    listed = await ask(world, endpoint, CSV, format="json")
+    if endpoint.is_file:
+        assert (listed.status, listed.error) == (400, "format: must be csv or ndjson")
+    else:
+        assert listed.headers["Content-Type"] == "application/json; charset=utf-8"
+        refused = await ask(world, endpoint, format="xlsx")
+        assert (refused.status, refused.error) == (400, "format: must be csv or json or ndjson")
 
 
 def test_every_list_that_is_a_file_too_has_an_export() -> None:
@@ -138,7 +123,7 @@ def test_every_list_that_is_a_file_too_has_an_export() -> None:
 
 async def test_an_export_has_the_rows_of_the_list_as_a_file(world: World) -> None:
     await make_many(world.services, world.account, 30)
-    query = f"accountId={world.account.id}&search=1"
+    query = f"accountId={world.account.id}&search=e"
     file = await world.api.get(f"/api/short-links/export?{query}")
     assert len(table(file)) > 1
     assert file.body == (await world.api.get(f"/api/short-links?{query}&format=csv")).body
@@ -147,75 +132,19 @@ async def test_an_export_has_the_rows_of_the_list_as_a_file(world: World) -> Non
     assert file.body == (await world.api.post("/api/reports", **body, format="csv")).body
 
 
-@BY_PATH
-async def test_the_field_decides_before_the_header(world: World, endpoint: Endpoint) -> None:
-    response = await ask(
-        world.client, world.secret, endpoint, world.account, "text/csv", format="json"
-    )
-    assert response.headers["Content-Type"] == "application/json; charset=utf-8"
-    response = await ask(world.client, world.secret, endpoint, world.account, format="xlsx")
-    assert (response.status, response.error) == (400, "format: must be csv or json or ndjson")
-
-
-@BY_ANY_PATH
-async def test_a_file_has_no_pages(world: World, endpoint: Endpoint) -> None:
-    request = endpoint.query if endpoint.body is Nothing else endpoint.body
-    if "page" not in request.__struct_encode_fields__:
-        return
-    response = await ask(world.client, world.secret, endpoint, world.account, "text/csv", page=2)
-    message = "page: only 1 with text/csv, which has all rows"
-    assert (response.status, response.error) == (400, message)
-
-
-@BY_ANY_PATH
-async def test_a_file_ignores_the_page_that_is_shown_by_default(
+@each_case("endpoint", [*EXPORTING, *FILES])
+async def test_a_file_has_no_pages_but_ignores_the_one_that_is_shown_by_default(
     world: World, endpoint: Endpoint
 ) -> None:
     request = endpoint.query if endpoint.body is Nothing else endpoint.body
     pages: dict[str, Any] = {"page": 1, "pageSize": 25}
     given = {name: n for name, n in pages.items() if name in request.__struct_encode_fields__}
     assert given
-    response = await ask(world.client, world.secret, endpoint, world.account, format="csv", **given)
-    [_] = table(response)
-
-
-async def test_links_are_all_there_in_each_order(world: World) -> None:
-    newest = await make_many(world.services, world.account, 250)
-    [links] = [one for one in EXPORTING if one.path == "/api/short-links"]
-    for sort, expected in {
-        "newest": newest,
-        "oldest": newest[::-1],
-        "slug": newest[::-1],
-        "name": newest[::-1],
-    }.items():
-        response = await ask(
-            world.client, world.secret, links, world.account, format="csv", sort=sort
-        )
-        header, *rows = table(response)
-        assert [row[header.index("slug")] for row in rows] == expected
-
-
-async def test_a_row_of_ndjson_is_that_of_the_list(world: World) -> None:
-    await create_link(world.services, world.account.id, "b")
-    await create_link(world.services, world.account.id, "a", internal_name="Größe")
-    target = f"/api/short-links?accountId={world.account.id}&search=e"
-    listed = (await world.api.get(target)).json()["rows"]
-    assert lines(await world.api.get(f"{target}&format=ndjson")) == listed
-
-
-async def test_cells_are_as_in_json_but_safe(world: World) -> None:
-    tag = await world.services.links.tags.create(world.account.id, "=SUM(A1)")
-    link = await create_link(
-        world.services, world.account.id, "abc", tags=[tag.id], internal_name='=1+1,\r\n"two"'
-    )
-    response = await world.api.get(f"/api/short-links?accountId={world.account.id}&format=csv")
-    header, row = table(response)
-    cells = dict(zip(header, row, strict=True))
-    assert cells["internal_name"] == '\'=1+1,\r\n"two"'
-    assert cells["id"] == str(link.id)
-    assert orjson.loads(cells["tags"]) == [{"id": str(tag.id), "name": "=SUM(A1)"}]
-    assert (cells["active"], cells["domain_id"]) == ("true", "")
-    assert response.body.count(b"\r\n") == 3
+    [_] = table(await ask(world, endpoint, format="csv", **given))
+    if "page" in given:
+        response = await ask(world, endpoint, CSV, page=2)
+        message = "page: only 1 with text/csv, which has all rows"
+        assert (response.status, response.error) == (400, message)
 
 
 @pytest.mark.parametrize("path", ["/api/clicks", "/api/conversions"])
