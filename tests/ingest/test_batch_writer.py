@@ -63,17 +63,6 @@ async def test_a_refused_document_fails_its_whole_write_set_and_is_named(
     assert await services.stores.mongodb["rollups"].count_documents({}) == 0
 
 
-async def test_a_click_is_not_stored_when_its_rollup_cannot_be_updated(services: Services) -> None:
-    """Somebody has changed a document by hand."""
-    writer = writer_of(services)
-    await writer.write(WriteSet([click(services)], [], []))
-    await services.stores.mongodb["rollups"].update_many({}, {"$set": {"total": 5}})
-    with pytest.raises(OperationFailure) as caught:
-        await writer.write(WriteSet([click(services)], [], []))
-    assert caught.value.code == 28
-    assert await services.stores.mongodb["clicks"].count_documents({}) == 1
-
-
 async def test_stored_sums_of_money_are_exact(services: Services) -> None:
     amounts: Sequence[str] = ["999999999999999.999999999", "0.000000001", "-0.1"] * 20
     writer = writer_of(services)

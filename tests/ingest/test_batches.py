@@ -8,7 +8,6 @@ from typing import Any
 import msgspec
 import pytest
 from pymongo.errors import AutoReconnect
-from redis.exceptions import ConnectionError as RedisConnectionError
 
 from tests.factories import make_conversion
 from tests.ingest.consuming import running
@@ -51,24 +50,17 @@ class Batches:
 
 
 class Commands:
-    """A reading client that records how many entries each command asks for.
+    """A reading client that records how many entries each command asks for."""
 
-    It loses the answers that `fails` names.
-    """
-
-    def __init__(self, services: Services, fails: Callable[[int], bool] = lambda _: False) -> None:
+    def __init__(self, services: Services) -> None:
         self._redis = services.stores.redis_blocking
-        self._fails = fails
         self.counts: list[int] = []
 
     async def xreadgroup(
         self, group: str, name: str, streams: Any, count: int, block: int | None
     ) -> Any:
         self.counts.append(count)
-        answer = await self._redis.xreadgroup(group, name, streams, count=count, block=block)
-        if self._fails(len(self.counts)):
-            raise RedisConnectionError("reset")
-        return answer
+        return await self._redis.xreadgroup(group, name, streams, count=count, block=block)
 
 
 def consumer_of(services: Services, batches: Batches, batch: int) -> Consumer:
@@ -178,17 +170,9 @@ async def test_a_helper_applies_batches_while_the_other_is_at_work_and_behind(
         if len(own.applied) == 2:
             await helped.until(1)
 
-    consumer = Consumer(
-        services.stores.redis, services.stores.redis_blocking, apply_beside_the_helper, 60.0, 10
-    )
-    helper = Consumer(
-        services.stores.redis,
-        services.stores.redis_blocking,
-        helped.apply,
-        60.0,
-        10,
-        priority=while_behind(consumer),
-    )
+    stores = services.stores.redis, services.stores.redis_blocking
+    consumer = Consumer(*stores, apply_beside_the_helper, 60.0, 10)
+    helper = Consumer(*stores, helped.apply, 60.0, 10, priority=while_behind(consumer))
     async with running(consumer), running(helper):
         await helped.until(1)
         await becomes(lambda: services.stores.redis.xlen("journal"), 0)

@@ -2,7 +2,6 @@
 
 import os
 import signal
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -109,13 +108,6 @@ async def test_a_stop_ends_a_consumer_that_waits_for_a_store_at_once(
     async with running(consumer_of(services, applied)):
         await services.journal.journal.append(make_click())
         await applied.until(lambda: len(applied.attempts) == 2)
-
-
-@pytest.fixture
-def own_mongodb(stores: Settings, tmp_path: Path) -> Iterator[Settings]:
-    """A mongod that a test may stop; Redis is the shared one."""
-    with run_stores(Settings(data_dir=str(tmp_path), redis_url=stores.redis_url)) as complete:
-        yield complete
 
 
 async def _pid(services: Services) -> int:

@@ -5,24 +5,20 @@ Living drains keep their sessions.
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
 from pymongo.errors import PyMongoError
 from redis.asyncio import Redis
-from redis.exceptions import RedisError
 
 from tests.conversions import scene
 from tests.ingest.drain_numbers import drain_number_of, recorded
 from tests.ports import free_port
-from tests.stores.redis.own_redis import hanging_redis, own_redis
+from tests.stores.redis.own_redis import hanging_redis
 from tests.stores.relay import relay
-from tests.waiting import eventually
-from tracker.clock import now_ms
+from tests.waiting import becomes
 from tracker.ids import new_id
-from tracker.ingest.drain_number import DRAIN_NUMBERS, LEASE_SECONDS, DrainNumber
+from tracker.ingest.drain_number import DRAIN_NUMBERS, DrainNumber
 from tracker.loops import Loops
 from tracker.service.background import leased
 from tracker.service.services import Services
@@ -63,17 +59,6 @@ async def test_drains_that_start_at_once_get_different_numbers(services: Service
         drains = [drain_number_of(one) for one in (services, other) for _ in range(10)]
         numbers = await asyncio.gather(*(one.number() for one in drains))
     assert sorted(numbers) == list(range(20))
-
-
-async def test_a_renewal_keeps_the_number_and_the_lease(services: Services) -> None:
-    drain_number = drain_number_of(services)
-    assert await drain_number.number() == 0
-    await services.stores.redis.expire(lease(0), 5)
-    before = now_ms()
-    await drain_number.renew()
-    assert await drain_number.number() == 0
-    left_ms = await services.stores.redis.pttl(lease(0))
-    assert before + 1000 * LEASE_SECONDS - now_ms() - 1 <= left_ms <= 1000 * LEASE_SECONDS
 
 
 async def test_a_number_with_a_session_on_record_is_taken_when_that_was_ended(
@@ -137,27 +122,14 @@ async def test_drains_keep_their_sessions_while_mongodb_stalls_for_longer_than_t
             await far["clicks"].insert_one({"account_id": new_id()}, session=session)
         way.hold_answers()
         committing = [one.commit_transaction() for one in writing]
-        await passed(services, 2 * SHORT_LEASE)
+        # A lease of that length, which nobody renews, runs out meanwhile.
+        await services.stores.redis.set("lease", "", px=int(2000 * SHORT_LEASE))
+        await becomes(lambda: services.stores.redis.exists("lease"), 0)
         assert await recorded(services) == before
         way.answer_again()
         await asyncio.gather(*committing)
         assert [await one.number() for one in drain_numbers] == [0, 1, 2]
     assert await services.stores.mongodb["clicks"].count_documents({}) == 2
-
-
-async def test_a_lease_is_renewed_again_after_an_outage_of_redis(
-    services: Services, tmp_path: Path
-) -> None:
-    with own_redis(tmp_path) as server:
-        async with clients.redis_for_requests(server.url) as redis:
-            async with kept(redis, services.stores.mongodb) as drain_number:
-                await drain_number.number()
-                server.kill()
-                await until(lambda: is_unavailable(redis))
-                server.start()
-                await redis.delete(lease(0))
-                await until(lambda: redis.exists(lease(0)))
-            assert await redis.keys(ALL_LEASES) == []
 
 
 async def test_when_all_numbers_are_taken_one_is_shared(services: Services) -> None:
@@ -191,61 +163,25 @@ async def test_a_release_does_not_free_the_number_of_another(services: Services)
     assert await recorded(services) == {b"0": await session_id(next_one)}
 
 
-async def until(holds: Callable[[], Awaitable[object]]) -> None:
-    """Wait until Redis says so; meanwhile it may be unavailable."""
-
-    async def does_hold() -> object:
-        with contextlib.suppress(RedisError):
-            return await holds()
-        return False
-
-    await eventually(does_hold)
-
-
-async def passed(services: Services, seconds: float) -> None:
-    """Wait until a lease of that length, which nobody renews, has run out."""
-    await services.stores.redis.set("lease", "", px=int(seconds * 1000))
-
-    async def ran_out() -> bool:
-        return not await services.stores.redis.exists("lease")
-
-    await until(ran_out)
-
-
-async def is_unavailable(redis: Redis) -> bool:
-    try:
-        await redis.ping()
-    except RedisError:
-        return True
-    return False
-
-
-@contextlib.asynccontextmanager
-async def without_redis(services: Services, url: str) -> AsyncIterator[DrainNumber]:
-    redis = clients.redis_for_requests(url)
-    drain_number = DrainNumber(redis, services.stores.mongodb)
-    yield drain_number
-    await drain_number.release()
-    await redis.aclose()
-
-
 async def test_a_redis_that_hangs_costs_one_timeout_and_then_nothing(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(clients, "REQUEST_TIMEOUT_SECONDS", 0.2)
     asked = list[Any]()
     with hanging_redis() as url:
-        async with without_redis(services, url) as drain_number:
-            execute: Any = drain_number._redis.execute_command
+        async with clients.redis_for_requests(url) as redis:
+            drain_number = DrainNumber(redis, services.stores.mongodb)
+            execute: Any = redis.execute_command
 
             def noted(*arguments: Any, **options: Any) -> Any:
                 asked.append(arguments)
                 return execute(*arguments, **options)
 
-            monkeypatch.setattr(drain_number._redis, "execute_command", noted)
+            monkeypatch.setattr(redis, "execute_command", noted)
             for _ in range(100):
                 await drain_number.number()
             assert len(asked) == 1
+            await drain_number.release()
 
 
 async def test_with_mongodb_unavailable_the_number_is_kept_and_a_dead_session_stays_on_record(

@@ -72,27 +72,6 @@ async def an_hour_passes(services: Services) -> None:
     await services.stores.mongodb["events"].update_many(waiting_, passed)
 
 
-async def test_webhooks_are_notified_without_the_click_after_an_hour_and_not_again_with_it(
-    services: Services,
-) -> None:
-    webhook, click = await create_webhook(services, ACCOUNT), make_click(ACCOUNT)
-    drain = scene.drain_of(services)
-    await drain.apply([make_conversion(1, click.id, **CONFIG)])
-    [event] = await scene.stored_events(services)
-    assert timedelta(minutes=59) < event["tell_at"] - now() <= timedelta(hours=1)
-    assert await drain.notify_overdue() == 0
-    await an_hour_passes(services)
-    assert await drain.notify_overdue() == 1
-    assert await drain.notify_overdue() == 0
-    assert await ledger.notified(services) == [(webhook.id, 1)]
-    assert [row["status"] for row in await scene.stored_events(services)] == ["pending"]
-    await services.stores.mongodb["deliveries"].delete_many({})
-    await drain.apply([click])
-    assert [row["status"] for row in await scene.stored_events(services)] == ["attributed"]
-    assert await ledger.notified(services) == []
-    await ledger.check(services)
-
-
 @pytest.mark.parametrize("stream", [keys.JOURNAL, keys.OVERFLOW, keys.journal(7)])
 async def test_while_the_journal_is_behind_late_clicks_are_waited_for(
     services: Services, stream: str
@@ -100,6 +79,8 @@ async def test_while_the_journal_is_behind_late_clicks_are_waited_for(
     """Also while entries are left in a partition of before, when there were more."""
     webhook, drain = await create_webhook(services, ACCOUNT), scene.drain_of(services)
     await drain.apply([make_conversion(1, new_id().bytes, **CONFIG)])
+    [event] = await scene.stored_events(services)
+    assert timedelta(minutes=59) < event["tell_at"] - now() <= timedelta(hours=1)
     await an_hour_passes(services)
     old = await services.stores.redis.xadd(stream, {"r": b""}, id=f"{now_ms() - 70_000}-0")
     assert await drain.notify_overdue() == 0
