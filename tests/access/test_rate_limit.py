@@ -86,15 +86,6 @@ def test_the_seconds_left_are_rounded_up(
     assert Usage(LimitScope("ip", 3, 60), 4, 1000 + left_ms).seconds_left == seconds
 
 
-async def test_each_address_and_account_has_its_own_counter(services: Services) -> None:
-    limits = limiter(services)
-    assert await numbers(limits, ADDRESS, None) == [1]
-    assert await numbers(limits, "2001:db8::7", None) == [1]
-    assert await numbers(limits, None, ACCOUNT) == [1]
-    assert await numbers(limits, None, new_id()) == [1]
-    assert await numbers(limits, ADDRESS, ACCOUNT) == [2, 2]
-
-
 async def test_the_addresses_of_one_ipv6_network_share_a_counter(services: Services) -> None:
     limits = limiter(services)
     assert await numbers(limits, "2001:db8:1:2::1", None) == [1]

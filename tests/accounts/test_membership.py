@@ -97,8 +97,12 @@ async def test_a_change_of_a_role_and_a_removal_are_audited(services: Services) 
 async def test_a_refused_change_of_the_last_owner_is_not_audited(services: Services) -> None:
     author = await owner_of_account(services)
     [owner] = await services.accounts.members.list(author.account_id)
-    with pytest.raises(BadRequest):
-        await services.accounts.membership.remove(author, owner.id)
+    for refused in (
+        services.accounts.membership.remove(author, owner.id),
+        services.accounts.membership.change_role(author, owner.id, Role.VIEWER),
+    ):
+        with pytest.raises(BadRequest, match="role: an account keeps its last owner"):
+            await refused
     assert await audited(services, author.account_id) == []
 
 

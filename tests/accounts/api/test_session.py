@@ -96,30 +96,6 @@ async def test_switching_to_the_present_account_changes_nothing(world: World) ->
     assert (await person.send("GET", "/api/session")).status == 200
 
 
-async def test_a_session_reads_and_changes_what_its_role_may(world: World) -> None:
-    query, body = (
-        f"?accountId={world.account.id}",
-        {"accountId": str(world.account.id), "name": "Spring"},
-    )
-    for role, writes in ((Role.OWNER, 200), (Role.EDITOR, 400), (Role.VIEWER, 403)):
-        person = await world.person(role)
-        read = await person.send("GET", f"/api/tags{query}")
-        assert (read.status, read.headers["Cache-Control"]) == (200, "no-store")
-        assert read.headers["Vary"] == "Authorization, Cookie"
-        # The editor's tag is taken by the owner: the role was not the reason.
-        assert (await person.send("POST", "/api/tags", body)).status == writes
-        keys = await person.send("GET", f"/api/keys{query}")
-        assert keys.status == (200 if role == Role.OWNER else 403)
-
-
-async def test_an_api_key_has_no_session(world: World) -> None:
-    response = await world.client.get("/api/session", Authorization=f"Bearer {world.secret}")
-    assert (response.status, response.error) == (
-        403,
-        "session: this endpoint is for people who are signed in",
-    )
-
-
 async def test_people_have_a_limit_of_their_own(world: World) -> None:
     person = await world.person()
     for _ in range(3):
@@ -179,12 +155,6 @@ async def test_a_session_has_at_most_a_hundred_accounts_the_present_one_among_th
     found = [one["name"] for one in shown["accounts"]]
     assert found == [*names[: MAX_ACCOUNTS - 2], names[-1], "Acme"]
     assert len(switched.body) < 20_000
-
-
-async def test_few_accounts_are_all_in_the_session(world: World) -> None:
-    shown = (await (await in_accounts(world, ["b", "C"])).send("GET", "/api/session")).json()
-    assert [one["name"] for one in shown["accounts"]] == ["Acme", "b", "C"]
-    assert shown["accounts_total"] == 3
 
 
 @pytest.mark.parametrize(
