@@ -51,31 +51,14 @@ LENGTHS = (
     *(
         Row(f"length {text!r}", post(b"Content-Length: " + text + b"\r\n", b"abc"), refused())
         for text in (
-            b"+3",
-            b"-3",
-            b"0x3",
-            b"3.0",
-            b"3e0",
-            b"3 3",
-            b"",
-            b"three",
-            b"3;",
-            b"\xb2",
-            b"\xb3",
-            b"_3",
-            b"3,4",
-            b"3, 4",
-            b"3,",
-            b",3",
-            b'"3"',
+            *(b"+3", b"-3", b"0x3", b"3.0", b"3e0", b"3 3", b"", b"three", b"3;", b"\xb2", b"\xb3"),
+            *(b"_3", b"3,4", b"3, 4", b"3, 3", b"3,", b",3", b'"3"', b"\x0b3"),
         )
     ),
-    Row("a list of equal lengths", post(b"Content-Length: 3, 3\r\n", b"abc"), refused()),
     Row("equal lengths", post(b"Content-Length: 3\r\nContent-Length: 3\r\n", b"abc"), refused()),
     Row(
         "different lengths", post(b"Content-Length: 3\r\nContent-Length: 4\r\n", b"abcd"), refused()
     ),
-    Row("a length with a vertical tab", post(b"Content-Length: \x0b3\r\n", b"abc"), refused()),
     Row(
         "a length with a space before the colon", post(b"Content-Length : 3\r\n", b"abc"), refused()
     ),

@@ -100,15 +100,6 @@ async def test_chunks_that_are_mostly_extensions_are_refused() -> None:
         assert (await client.answer()).status == 400
 
 
-@pytest.mark.parametrize("path", ["/", "/whole"])
-async def test_a_body_with_too_large_a_length_is_refused_before_it_is_sent(path: str) -> None:
-    async with connected() as client:
-        client.send(post(b"a" * 1001, path)[:-1001])
-        answer = await client.answer()
-        assert (answer.status, answer.all_of("Connection")) == (413, ["close"])
-        assert await client.rest() == b""
-
-
 async def test_the_rejection_arrives_although_the_client_continues_to_send() -> None:
     async with connected() as client:
         client.send(post(b"a" * 3_000_000))

@@ -8,7 +8,6 @@ from tornado.web import RequestHandler
 
 from tests.http.exchange_record import LIMITS, Transport, render, turns
 from tests.http.serving import application, client_of, get, post, serving
-from tests.waiting import eventually
 from tracker.http.connection import Connection
 from tracker.http.fast_path import FastPathConnection
 from tracker.http.server_state import ServerState
@@ -127,30 +126,6 @@ async def test_an_answer_for_a_client_that_has_gone_is_dropped() -> None:
     fast_path.answer()
     await turns()
     assert (transport.written, len(fast_path.offered)) == (b"", 1)
-
-
-async def test_a_client_that_has_ended_its_side_still_gets_the_answer_of_the_fast_path() -> None:
-    fast_path = FastPath()
-    async with serving(APPLICATION, fast_path=fast_path) as (_, port), client_of(port) as client:
-        client.send(get("/fast/later") + get("/fast"))
-        client.writer.write_eof()
-        await eventually(lambda: bool(fast_path.waiting))
-        await asyncio.sleep(0.02)
-        fast_path.answer()
-        assert await client.rest() == answer_of("/fast/later") + answer_of("/fast")
-
-
-async def test_the_fast_path_knows_the_address_of_its_client() -> None:
-    peers: list[str] = []
-
-    def fast_path(connection: FastPathConnection, data: bytes, start: int, end: int) -> bool:
-        peers.append(connection.peer)
-        return False
-
-    async with serving(APPLICATION, fast_path=fast_path) as (_, port), client_of(port) as client:
-        client.send(get())
-        await client.answer()
-    assert peers == ["127.0.0.1"]
 
 
 async def test_a_server_that_is_ending_does_not_use_the_fast_path() -> None:
