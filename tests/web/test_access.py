@@ -65,9 +65,7 @@ async def test_the_account_is_required_and_may_be_named_twice_and_in_upper_case(
     assert response.error == "accountId: required"
 
 
-async def test_the_order_of_checks_is_limit_key_limit_body_access_existence(
-    world: World,
-) -> None:
+async def test_the_order_of_checks_is_limit_key_limit_body_access_existence(world: World) -> None:
     # One request breaks every rule, which are then met one by one.
     services, client = world.services, world.client
     own, missing = await world.key(world.account), str(new_id())

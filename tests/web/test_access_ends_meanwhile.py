@@ -155,10 +155,7 @@ WHO: dict[str, Callable[[Scene], Awaitable[tuple[Send, End]]]] = {
 @pytest.mark.parametrize("who", WHO)
 @pytest.mark.parametrize("what", ATTACKS)
 async def test_nothing_comes_of_what_waits_while_access_ends(
-    world: World,
-    monkeypatch: pytest.MonkeyPatch,
-    what: str,
-    who: str,
+    world: World, monkeypatch: pytest.MonkeyPatch, what: str, who: str
 ) -> None:
     scene, attack = await a_scene(world.services, world.client, world.account), ATTACKS[what]
     stored = world.services.stores.mongodb[attack.collection]

@@ -15,6 +15,7 @@ from tests.http.serving import Client as Connection
 from tests.http.serving import client_of, serving
 from tests.waiting import PATIENCE_SECONDS, eventually
 from tests.web.client import Client, Response
+from tests.web.each import each_case
 from tests.web.records import journaled_events
 from tests.web.world import World
 from tracker import metrics
@@ -59,8 +60,8 @@ def chunk(data: bytes) -> bytes:
     return b"%x\r\n%b\r\n" % (len(data), data)
 
 
-@pytest.mark.parametrize(
-    ("method", "path", "limit"),
+@each_case(
+    "method, path, limit",
     [
         ("POST", "/nothing", MAX_IGNORED_BODY_BYTES),
         ("PUT", "/c/abc", MAX_IGNORED_BODY_BYTES),
@@ -83,31 +84,25 @@ async def test_a_public_path_rejects_a_long_body_before_it_is_sent(
             assert answer.all_of("X-Request-Id")
 
 
-@pytest.mark.parametrize(
-    ("path", "limit"), [("/nothing", MAX_IGNORED_BODY_BYTES), ("/api/event", MAX_EVENT_BYTES)]
+@each_case(
+    "path, limit, status",
+    [("/nothing", MAX_IGNORED_BODY_BYTES, 404), ("/api/event", MAX_EVENT_BYTES, 400)],
 )
-async def test_a_chunked_body_is_rejected_as_soon_as_it_is_too_long(
-    client: Client, path: str, limit: int
+async def test_a_body_is_read_up_to_its_limit_however_it_is_framed(
+    client: Client, path: str, limit: int, status: int
 ) -> None:
-    async with connected(client) as connection:
-        connection.send(head(path, CHUNKED) + chunk(b" " * 1024) * (limit // 1024) + b"1\r\n \r\n")
-        answer = await connection.answer()
-        assert (answer.status, answer.all_of("Connection")) == (413, ["close"])
-        assert orjson.loads(answer.body) == {"error": f"body: at most {limit} bytes"}
-
-
-@pytest.mark.parametrize("path", ["/nothing", "/api/event"])
-@pytest.mark.parametrize("framing", ["declared", "chunked"])
-async def test_a_body_of_exactly_the_maximum_length_is_read(
-    client: Client, path: str, framing: str
-) -> None:
-    body = b" " * (MAX_EVENT_BYTES if path == "/api/event" else MAX_IGNORED_BODY_BYTES)
-    raw = head(path, declared(len(body))) + body
-    if framing == "chunked":
-        raw = head(path, CHUNKED) + chunk(body) + chunk(b"")
-    async with connected(client) as connection:
-        connection.send(raw)
-        assert (await connection.answer()).status == (400 if path == "/api/event" else 404)
+    body, in_chunks = b" " * limit, head(path, CHUNKED) + chunk(b" " * limit)
+    for raw, expected in (
+        (head(path, declared(limit)) + body, status),
+        (in_chunks + chunk(b""), status),
+        (in_chunks + b"1\r\n \r\n", 413),
+    ):
+        async with connected(client) as connection:
+            connection.send(raw)
+            answer = await connection.answer()
+        assert answer.status == expected
+    assert answer.all_of("Connection") == ["close"]
+    assert orjson.loads(answer.body) == {"error": f"body: at most {limit} bytes"}
 
 
 @pytest.mark.parametrize("framing", [declared(MIB), CHUNKED])
@@ -149,10 +144,7 @@ async def test_a_body_that_is_too_long_is_rejected_after_the_key_and_with_the_ra
 
 @pytest.mark.parametrize(("length", "times"), [(EARLY_BYTES, 1), (EARLY_BYTES + 1, 2)])
 async def test_only_a_key_whose_body_is_received_later_is_read_again_and_nothing_counts_twice(
-    world: World,
-    monkeypatch: pytest.MonkeyPatch,
-    length: int,
-    times: int,
+    world: World, monkeypatch: pytest.MonkeyPatch, length: int, times: int
 ) -> None:
     read = []
     authenticate = world.services.access.api_keys.authenticate
@@ -218,7 +210,7 @@ async def test_a_rejected_short_body_keeps_the_connection_open(client: Client) -
                 assert (answer.status, answer.all_of("Connection")) == (status, [])
 
 
-@pytest.mark.parametrize("kind", ["application/x-www-form-urlencoded", "multipart/form-data"])
+@each_case("kind", ["application/x-www-form-urlencoded", "multipart/form-data"])
 async def test_only_events_parse_a_body_as_a_form(client: Client, kind: str) -> None:
     # Tornado would answer 400 to a form with too many fields or of another media type.
     body = b"&a=1" * 5000

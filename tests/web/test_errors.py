@@ -136,10 +136,7 @@ async def test_an_internal_error_reveals_nothing_and_is_logged_under_the_request
     ],
 )
 async def test_a_search_beyond_its_limit_of_time_is_answered_and_logged_as_that(
-    world: World,
-    logged: Logged,
-    monkeypatch: pytest.MonkeyPatch,
-    error: PyMongoError,
+    world: World, logged: Logged, monkeypatch: pytest.MonkeyPatch, error: PyMongoError
 ) -> None:
     """MongoDB is there: it answers others."""
 
@@ -163,9 +160,7 @@ async def test_a_search_beyond_its_limit_of_time_is_answered_and_logged_as_that(
 
 
 async def test_a_search_while_mongodb_hangs_is_answered_and_logged_as_unavailable(
-    world: World,
-    logged: Logged,
-    monkeypatch: pytest.MonkeyPatch,
+    world: World, logged: Logged, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """To the driver it is a time limit, until it has noticed."""
     pid = (await world.services.stores.mongodb.client.admin.command("serverStatus"))["pid"]
@@ -189,9 +184,7 @@ async def test_a_search_while_mongodb_hangs_is_answered_and_logged_as_unavailabl
 
 
 async def test_a_change_that_conflicts_for_too_long_may_be_tried_again(
-    world: World,
-    logged: Logged,
-    monkeypatch: pytest.MonkeyPatch,
+    world: World, logged: Logged, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(transaction, "RETRY_SECONDS", 0.0)
     key = await world.services.access.api_keys.authenticate(world.secret)

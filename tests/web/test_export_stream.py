@@ -79,8 +79,7 @@ async def paused(made: Source) -> int:
 
 
 async def test_rows_are_fetched_as_fast_as_they_are_read(
-    world: World,
-    monkeypatch: pytest.MonkeyPatch,
+    world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = await source(world.services, world.account, monkeypatch)
     async with client_of(world.client.port, receive_bytes=RECEIVE_BYTES) as reader:
@@ -92,9 +91,7 @@ async def test_rows_are_fetched_as_fast_as_they_are_read(
 
 
 async def test_a_reader_that_leaves_ends_the_export(
-    world: World,
-    monkeypatch: pytest.MonkeyPatch,
-    logged: Logged,
+    world: World, monkeypatch: pytest.MonkeyPatch, logged: Logged
 ) -> None:
     made = await source(world.services, world.account, monkeypatch)
     async with client_of(world.client.port, receive_bytes=RECEIVE_BYTES) as reader:
@@ -107,8 +104,7 @@ async def test_a_reader_that_leaves_ends_the_export(
 
 
 async def test_a_reader_that_leaves_while_rows_are_fetched_ends_the_export(
-    world: World,
-    monkeypatch: pytest.MonkeyPatch,
+    world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fetching, ended = asyncio.Event(), asyncio.Event()
 
@@ -128,9 +124,7 @@ async def test_a_reader_that_leaves_while_rows_are_fetched_ends_the_export(
 
 
 async def test_an_error_in_the_middle_cuts_the_connection(
-    world: World,
-    monkeypatch: pytest.MonkeyPatch,
-    logged: Logged,
+    world: World, monkeypatch: pytest.MonkeyPatch, logged: Logged
 ) -> None:
     before = EXPORTS_CUT._value.get()
     await source(world.services, world.account, monkeypatch, fail_at=2)
@@ -145,8 +139,7 @@ async def test_an_error_in_the_middle_cuts_the_connection(
 
 
 async def test_an_error_before_the_first_row_is_answered(
-    world: World,
-    monkeypatch: pytest.MonkeyPatch,
+    world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await source(world.services, world.account, monkeypatch, fail_at=0)
     response = await world.api.get(f"/api/short-links?accountId={world.account.id}&format=csv")
@@ -155,9 +148,7 @@ async def test_an_error_before_the_first_row_is_answered(
 
 
 async def test_an_export_that_takes_too_long_is_cut(
-    world: World,
-    monkeypatch: pytest.MonkeyPatch,
-    logged: Logged,
+    world: World, monkeypatch: pytest.MonkeyPatch, logged: Logged
 ) -> None:
     monkeypatch.setattr(export_stream, "EXPORT_SECONDS", 2.0)
     made = await source(world.services, world.account, monkeypatch)
@@ -170,9 +161,7 @@ async def test_an_export_that_takes_too_long_is_cut(
 
 
 async def test_a_stop_of_the_service_cuts_exports_that_do_not_end(
-    world: World,
-    monkeypatch: pytest.MonkeyPatch,
-    logged: Logged,
+    world: World, monkeypatch: pytest.MonkeyPatch, logged: Logged
 ) -> None:
     made = await source(world.services, world.account, monkeypatch)
     async with client_of(world.client.port, receive_bytes=RECEIVE_BYTES) as reader:
@@ -184,10 +173,7 @@ async def test_a_stop_of_the_service_cuts_exports_that_do_not_end(
     assert [one["reason"] for one in failures(logged)] == ["export: the service stops; try again"]
 
 
-async def test_few_exports_run_at_once(
-    world: World,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_few_exports_run_at_once(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     exports = type(world.services.web.exports)(per_account=1, total=2)
     world.services.web = world.services.web._replace(exports=exports)
     await source(world.services, world.account, monkeypatch)

@@ -51,9 +51,7 @@ ROWS = [
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.collection)
 async def test_an_account_never_has_more_than_its_limit_and_gets_all_of_it(
-    world: World,
-    monkeypatch: pytest.MonkeyPatch,
-    row: Limited,
+    world: World, monkeypatch: pytest.MonkeyPatch, row: Limited
 ) -> None:
     monkeypatch.setattr(row.module, row.limit, LIMIT)
     stored = world.services.stores.mongodb[row.collection]

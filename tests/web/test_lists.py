@@ -1,5 +1,6 @@
 """Every list: its pages, and whose objects are in it."""
 
+from itertools import product
 from typing import Any
 
 import orjson
@@ -7,6 +8,7 @@ import pytest
 
 from tests.factories import create_person, insert_links
 from tests.web.client import Response
+from tests.web.each import each_case
 from tests.web.lists import LISTS
 from tests.web.table import KEYED_ENDPOINTS
 from tests.web.world import World
@@ -76,12 +78,10 @@ async def test_lists_have_pages_of_25_newest_first_and_a_page_past_the_end_is_em
         }
 
 
-@pytest.mark.parametrize("name", LISTS)
-@pytest.mark.parametrize("field", ["page", "pageSize"])
+@each_case("name, field", product(LISTS, ("page", "pageSize")))
 async def test_an_invalid_page_is_400(world: World, name: str, field: str) -> None:
-    key = await world.key(world.account)
     for value in (0, -1, 10**10, 2**63, 1.5, "x"):
-        response = await listed(world, name, key, **{field: value})
+        response = await listed(world, name, world.secret, **{field: value})
         assert response.status == 400
         assert response.error.startswith(f"{field}: must be a whole number")
 

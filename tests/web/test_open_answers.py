@@ -47,10 +47,7 @@ def ask(connection: Connection, opener: Holder, path: str) -> None:
 
 @pytest.mark.parametrize("end", ENDS)
 async def test_an_export_is_cut_when_the_access_ends_that_opened_it(
-    world: World,
-    monkeypatch: pytest.MonkeyPatch,
-    logged: Logged,
-    end: End,
+    world: World, monkeypatch: pytest.MonkeyPatch, logged: Logged, end: End
 ) -> None:
     opener = await ENDS[end](world)
     await endless(world.services, world.account, monkeypatch)
@@ -66,10 +63,7 @@ async def test_an_export_is_cut_when_the_access_ends_that_opened_it(
 
 
 @pytest.mark.parametrize("end", ENDS)
-async def test_a_stream_ends_when_the_access_ends_that_opened_it(
-    world: World,
-    end: End,
-) -> None:
+async def test_a_stream_ends_when_the_access_ends_that_opened_it(world: World, end: End) -> None:
     opener = await ENDS[end](world)
     async with telling(world.services), client_of(world.client.port) as connection:
         ask(connection, opener, "/api/live?")
@@ -79,8 +73,7 @@ async def test_a_stream_ends_when_the_access_ends_that_opened_it(
 
 
 async def test_an_export_whose_access_ends_before_the_first_row_is_refused(
-    world: World,
-    monkeypatch: pytest.MonkeyPatch,
+    world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def rows(self: LinkLists, *_: Any) -> AsyncGenerator[list[Link], None]:
         await asyncio.Event().wait()
@@ -96,8 +89,7 @@ async def test_an_export_whose_access_ends_before_the_first_row_is_refused(
 
 
 async def test_an_export_says_nothing_while_its_access_is_unknown_and_goes_on_after_that(
-    world: World,
-    monkeypatch: pytest.MonkeyPatch,
+    world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(open_answers, "CHECK_SECONDS", 0.02)
     monkeypatch.setattr(open_answers, "UNCHECKED_SECONDS", 0.1)

@@ -92,8 +92,6 @@ def test_operation_ids_are_unique() -> None:
         ("POST", "/api/short-links", "createShortLink"),
         ("POST", "/api/short-links/bulk", "bulkShortLinks"),
         ("GET", "/api/short-links/{id}", "getShortLink"),
-        ("PATCH", "/api/event-configs/{id}", "changeEventConfig"),
-        ("DELETE", "/api/keys/{id}", "deleteKey"),
         ("POST", "/api/domains/{id}/verify", "verifyDomain"),
         ("GET", "/api/conversions/{event_id}", "getConversion"),
         ("GET", "/api/webhooks/{id}/deliveries", "listWebhookDeliveries"),
@@ -166,24 +164,6 @@ def test_the_operations_that_need_a_key_are_those_of_the_endpoint_table() -> Non
     assert sorted(one[:2] for one in PROTECTED) == sorted(table)
 
 
-def test_fields_have_their_names_in_requests_and_answers() -> None:
-    schemas = DOCUMENT["components"]["schemas"]
-    assert set(schemas["Pagination"]["properties"]) == {
-        "page",
-        "pageSize",
-        "totalRows",
-        "totalPages",
-        "totalIsExact",
-    }
-    create = schemas["CreateShortLink"]
-    assert create["required"] == ["destination_url", "accountId"]
-    assert create["additionalProperties"] is False
-    assert create["properties"]["slug"]["type"] == ["string", "null"]
-    assert schemas["ShortLinkPage"]["properties"]["rows"]["items"] == {
-        "$ref": "#/components/schemas/ShortLink"
-    }
-
-
 def test_every_body_has_an_example_and_one_schema() -> None:
     """Client generators leave bodies with alternatives out."""
     for method, path, operation in OPERATIONS:
@@ -252,12 +232,3 @@ def test_a_default_is_told_in_words() -> None:
     assert size["description"] == "rows on a page; 25 if not given"
     created = DOCUMENT["components"]["schemas"]["CreateShortLink"]["properties"]
     assert created["active"] == {"type": "boolean", "description": "true if not given"}
-
-
-def test_every_parameter_has_a_schema() -> None:
-    for _, _, operation in OPERATIONS:
-        assert all("schema" in one for one in operation["parameters"])
-    parameters = DOCUMENT["paths"]["/api/event"]["get"]["parameters"]
-    [metadata] = [one for one in parameters if one["name"] == "metadata"]
-    assert metadata["schema"]["type"] == "string"
-    assert metadata["schema"]["contentMediaType"] == "application/json"
