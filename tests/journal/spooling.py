@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tracker.journal.spool import Spool
+from tracker.metrics import REGISTRY
 
 Logs = Sequence[MutableMapping[str, Any]]
 
@@ -53,6 +54,11 @@ async def replayed(folder: Path) -> list[bytes]:
     async with opened(folder) as spool:
         assert await spool.replay(sink.send) == len(sink.taken)
     return sink.taken
+
+
+def restored() -> float:
+    """Return how often a spool of this process has written a file again."""
+    return REGISTRY.get_sample_value("tracker_spool_files_restored_total") or 0.0
 
 
 def sizes(folder: Path) -> dict[str, int]:

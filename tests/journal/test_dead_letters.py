@@ -18,9 +18,9 @@ from tracker.service.services import Services
 pytestmark = pytest.mark.redis
 
 
-async def letters_of(services: Services, number: int, size: int = 10) -> DeadLetters[Record]:
+async def letters_of(services: Services, number: int) -> DeadLetters[Record]:
     for one in range(number):
-        fields: Any = {b"1": bytes(size), b"id": b"1-%d" % one, b"reason": b"so"}
+        fields: Any = {b"1": bytes(10), b"id": b"1-%d" % one, b"reason": b"so"}
         await services.stores.redis.xadd("journal:dead", fields)
     return DeadLetters(services.stores.redis_blocking, ENTRY_DECODER)
 
@@ -72,12 +72,6 @@ async def test_a_letter_that_the_journal_refuses_stays(services: Services, cause
     assert await letters.count() == 3
     await services.stores.redis.delete("journal")
     assert await moved(letters) == [3]
-
-
-async def test_large_letters_move_too(services: Services) -> None:
-    letters = await letters_of(services, 25, size=4 * 1024 * 1024)
-    assert len(await letters.read_after(None, 25)) == 25
-    assert await moved(letters) == [20, 5]
 
 
 async def test_kinds_are_counted_and_a_reason_is_one_harmless_line(services: Services) -> None:

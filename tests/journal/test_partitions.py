@@ -1,13 +1,11 @@
 """The journal in several streams: each record has its own, and nothing depends on it."""
 
-import asyncio
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-import msgspec
 import pytest
 from redis.asyncio import Redis
 from redis.crc import key_slot
@@ -22,13 +20,11 @@ from tracker.journal.appender import Claim
 from tracker.journal.backlog import Backlog
 from tracker.journal.journal import Journal
 from tracker.journal.partitions import (
-    MAX_PARTITIONS,
     others_after,
     partition_of,
     partition_of_transaction_id,
 )
 from tracker.journal.spool import Spool
-from tracker.service.services import Services
 from tracker.stores.breaker import Breaker
 from tracker.stores.redis import keys
 from tracker.stores.redis.clients import redis_for_requests
@@ -155,21 +151,3 @@ async def test_what_was_spooled_is_spread_over_the_partitions(
             await built.replay_once()
         found = await streamed(redis)
     assert {one.id for records in found for one in records} == {one.id for one in sent}
-
-
-async def test_the_connections_of_all_partitions_leave_enough_for_everything_else(
-    settings: Settings,
-) -> None:
-    links: dict[int, bytes] = {}
-    while len(links) < MAX_PARTITIONS:
-        link_id = new_id().bytes
-        links[partition_of(link_id, MAX_PARTITIONS)] = link_id
-    services = Services(msgspec.structs.replace(settings, journal_partitions=MAX_PARTITIONS))
-    try:
-        await asyncio.gather(
-            *(services.journal.journal.append(make_click(link_id=one)) for one in links.values())
-        )
-        assert await services.stores.redis.ping()
-    finally:
-        await services.stop()
-        await services.close()

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from tests.journal.spooling import Sink, opened, replayed, sizes, spooled
+from tests.journal.spooling import Sink, opened, sizes, spooled
 from tracker.journal import spool as module
 from tracker.journal import spool_file
 from tracker.loops import cancel_and_wait
@@ -36,22 +36,6 @@ async def test_only_one_of_simultaneous_replays_takes_a_file(folder: Path) -> No
         counts = await asyncio.gather(*(each.replay(sink.send) for each in (one, other, one)))
     assert sorted(counts) == [0, 0, 20]
     assert sink.taken == payloads
-
-
-async def test_a_replay_that_fails_goes_on_where_it_failed_and_the_next_start_at_the_beginning(
-    folder: Path, one_by_one: None
-) -> None:
-    path = await spooled(folder, [b"1", b"2", b"3"])
-    sink = Sink()
-    async with opened(folder) as spool:
-        for sink.refuses in (b"2", b"2", b"3"):
-            with pytest.raises(RuntimeError):
-                await spool.replay(sink.send)
-            assert path.exists()
-        assert await replayed(folder) == []
-    assert sink.taken == [b"1", b"2"]
-    assert await replayed(folder) == [b"1", b"2", b"3"]
-    assert not path.exists()
 
 
 @pytest.mark.parametrize("steps", [*range(8), None])

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tornado.platform.asyncio import AsyncIOLoop
 
-from tests.journal.spooling import Sink, opened, replayed, sizes
+from tests.journal.spooling import Sink, opened, replayed, restored, sizes
 from tracker.journal import spool as module
 from tracker.journal import spool_file
 from tracker.journal.spool import Spool
@@ -179,10 +179,11 @@ ACTIONS = ("append", "append", "replay", "refuse", "another", "restore", "remove
 def test_what_was_answered_is_sent_whatever_happens_meanwhile(
     io_loop: AsyncIOLoop, tmp_path_factory: pytest.TempPathFactory, lives: list[list[str]]
 ) -> None:
-    """In order and once, unless a spool that has begun a file ends, or has to write it again."""
+    """In order, and once unless a spool that has begun a file ends, or has to write it again."""
     folder = tmp_path_factory.mktemp("spool") / "made"
     answered: list[bytes] = []
     left_behind: set[str] = set()
+    restored_before = restored()
     sink = Sink()
 
     async def act(spool: Spool, action: str) -> None:
@@ -218,5 +219,10 @@ def test_what_was_answered_is_sent_whatever_happens_meanwhile(
         patched.setattr(spool_file, "BATCH_ENTRIES", 1)
         io_loop.run_sync(run)
     assert set(sink.taken) == set(answered)
-    if len(lives) == 1 and "remove" not in lives[0]:
-        assert sink.taken == answered
+    done = {action for life in lives for action in life}
+    if "remove" not in done:
+        assert restored() == restored_before
+        if len(lives) == 1:
+            assert [*dict.fromkeys(sink.taken)] == answered
+        if "refuse" not in done:
+            assert sorted(sink.taken) == sorted(answered)

@@ -1,6 +1,5 @@
 """The total of the folder is bounded and reported; damaged and old files are set aside or named."""
 
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -45,13 +44,6 @@ async def test_lone_entries_take_a_page_of_the_disk_each_for_a_short_time_only(
     assert sum(sizes(folder).values()) < 2 * 400 * 200
 
 
-async def test_a_spool_that_is_too_small_makes_no_file(folder: Path) -> None:
-    async with opened(folder, 1) as spool:
-        with pytest.raises(SpoolFull):
-            await spool.append(b"x")
-    assert not folder.exists()
-
-
 @pytest.mark.parametrize(
     ("name", "waits"), [("1.sqlite", True), ("1.sqlite-wal", True), ("1.damaged", False)]
 )
@@ -64,16 +56,6 @@ async def test_every_file_counts_and_the_files_that_wait_also_by_themselves(
         with pytest.raises(SpoolFull):
             await spool.append(b"x")
         assert (spool_bytes(), spool.bytes_waiting) == (MAX_BYTES, MAX_BYTES * waits)
-
-
-async def test_the_files_of_other_processes_count(
-    folder: Path, child: subprocess.Popen[bytes]
-) -> None:
-    theirs = sum(sizes(folder).values())
-    async with opened(folder, theirs) as spool:
-        with pytest.raises(SpoolFull):
-            await spool.append(b"x")
-        assert spool.bytes_waiting == theirs
 
 
 ENTRY = 3000

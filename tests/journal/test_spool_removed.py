@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.journal.spooling import Logs, Sink, messages, opened, replayed, sizes, spooled
-from tracker.metrics import REGISTRY
+from tests.journal.spooling import Logs, Sink, messages, opened, replayed, restored, spooled
 
 WRITTEN_AGAIN = "spool file was removed or renamed; its entries are written again"
 
@@ -38,10 +37,6 @@ def rename_folder(folder: Path) -> None:
 def make_again(folder: Path) -> None:
     shutil.rmtree(folder)
     folder.mkdir()
-
-
-def restored() -> float:
-    return REGISTRY.get_sample_value("tracker_spool_files_restored_total") or 0.0
 
 
 @pytest.mark.parametrize(
@@ -75,21 +70,6 @@ async def test_an_append_is_answered_only_once_everything_before_it_has_a_name_a
     assert await replayed(folder) == [b"1", b"2", b"3", b"4"]
 
 
-async def test_finished_files_are_written_again_without_an_append_or_before_a_stop(
-    folder: Path, logs: Logs, small_files: None
-) -> None:
-    payloads = [b"%d" % number for number in range(7)]
-    async with opened(folder) as spool:
-        for payload in payloads:
-            await spool.append(payload)
-        shutil.rmtree(folder)
-        await spool.restore()
-        assert len(sizes(folder)) == 2 * 4
-        assert messages(logs, "error") == [WRITTEN_AGAIN] * 4
-        shutil.rmtree(folder)
-    assert sorted(await replayed(folder)) == payloads
-
-
 async def test_the_file_of_a_dead_process_that_a_replay_has_begun_is_written_again(
     folder: Path, one_by_one: None
 ) -> None:
@@ -121,18 +101,3 @@ async def test_a_replay_sends_what_was_removed_though_it_cannot_be_written_again
         assert await spool.replay(sink.send) == 2
         assert await spool.is_empty()
     assert sink.taken == [b"1", b"2"]
-
-
-async def test_a_file_that_was_replayed_is_not_taken_for_removed(
-    folder: Path, logs: Logs, small_files: None
-) -> None:
-    sink = Sink()
-    async with opened(folder) as spool:
-        for number in range(5):
-            await spool.append(b"%d" % number)
-        assert await spool.replay(sink.send) == 5
-        await spool.restore()
-        await spool.append(b"5")
-        assert await spool.replay(sink.send) == 1
-        assert await spool.is_empty()
-    assert messages(logs, "error") == []
