@@ -9,10 +9,8 @@ from pathlib import Path
 
 import crawleruseragents
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from tracker.clicks.bots import NOT_BOTS, REASONS, bot_reason
+from tracker.clicks.bots import NOT_BOTS, bot_reason
 
 CHROME = (
     "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) "
@@ -49,19 +47,9 @@ def test_other_purposes_give_no_reason(purpose: str) -> None:
     assert bot_reason(CHROME, purpose) is None
 
 
-@given(st.text(), st.text())
-def test_any_headers_give_a_listed_reason_or_none(user_agent: str, purpose: str) -> None:
-    assert bot_reason(user_agent, purpose) in {None, *REASONS}
-
-
 def test_every_bot_the_list_gives_as_an_example_is_found() -> None:
     missed = {pattern for pattern, instance in LISTED if bot_reason(instance, "") is None}
     assert missed == {"MetaIAB Facebook", r"AP3A\.240617\.008", "Fluid"}
-
-
-def test_the_list_itself_finds_the_same_examples() -> None:
-    missed = [instance for _, instance in LISTED if not crawleruseragents.is_crawler(instance)]
-    assert missed == []
 
 
 def test_the_patterns_left_out_are_still_in_the_list() -> None:

@@ -10,7 +10,7 @@ from tests.stores.mongodb.profiler import profiled
 from tests.web.each import each_case
 from tests.web.records import journaled_clicks
 from tracker.clicks.redirect import Redirect
-from tracker.errors import MethodNotAllowed, NotFound, Unavailable
+from tracker.errors import NotFound, Unavailable
 from tracker.ids import new_id
 from tracker.service.services import Services
 
@@ -33,15 +33,6 @@ async def test_d_may_name_the_default_domain_even_if_that_is_an_address(
     assert answer.status == 302
     with pytest.raises(NotFound, match="no such domain"):
         await redirect.answer(make_visit(query="d=127.0.0.2"))
-
-
-@each_case("method", ["POST", "PUT", "TRACE", "get", ""])
-async def test_methods_other_than_get_head_and_options_are_rejected(
-    services: Services, method: str
-) -> None:
-    with pytest.raises(MethodNotAllowed) as refused:
-        await services.clicks.redirect.answer(make_visit(method=method))
-    assert refused.value.headers == {"Allow": "GET, HEAD, OPTIONS"}
 
 
 @each_case("slug", [":", "a:b", "*", "a\n", "\x00", "\u0661", "..", "a" * 65])

@@ -38,12 +38,8 @@ shuffled_agents = st.lists(
 
 
 @pytest.mark.parametrize("known", KNOWN, ids=lambda known: known.user_agent[-40:] or "none")
-def test_a_known_agent_is_described(known: Known) -> None:
+def test_a_known_agent_is_described_and_has_its_bot_reason(known: Known) -> None:
     assert describe(known.user_agent) == Agent(known.device, known.browser, known.os)
-
-
-@pytest.mark.parametrize("known", KNOWN, ids=lambda known: known.user_agent[-40:] or "none")
-def test_a_known_agent_has_its_bot_reason(known: Known) -> None:
     assert bot_reason(known.user_agent, "") == known.bot
 
 

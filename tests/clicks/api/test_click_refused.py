@@ -70,17 +70,6 @@ async def test_an_unknown_slug_is_not_found(world: World, path: str) -> None:
     assert await world.services.stores.redis.xlen("journal") == 0
 
 
-@pytest.mark.parametrize("fields", [{"active": False}, {"archived": True}])
-async def test_an_inactive_link_is_not_found_from_the_next_click(
-    world: World, fields: dict[str, bool]
-) -> None:
-    link = await create_link(world.services, world.account.id)
-    assert (await world.client.get("/c/abc")).status == 302
-    await world.services.links.links.change(link.id, fields)
-    assert (await world.client.get("/c/abc")).status == 404
-    assert len(await journaled_clicks(world.services)) == 1
-
-
 @pytest.mark.parametrize("accept", NAVIGATIONS.values(), ids=NAVIGATIONS.keys())
 async def test_a_browser_gets_a_page_for_an_unknown_link(client: Client, accept: str) -> None:
     response = await client.get("/c/%3Cscript%3E?q=%3Cb%3E", Accept=accept)
