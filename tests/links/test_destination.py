@@ -13,23 +13,6 @@ def location(url: str, query: str = "", macros: dict[str, str] | None = None) ->
     return Destination(url, MACRO_NAMES).location(query, CLICK, macros or {})
 
 
-@pytest.mark.parametrize(
-    ("query", "passed_on"),
-    [
-        ("b=2&a=1", "b=2&a=1"),
-        ("a=%e2%82%ac&b=%E2%82%AC", "a=%e2%82%ac&b=%E2%82%AC"),
-        ("a=%zz&b=100%&c=%4", "a=%zz&b=100%&c=%4"),
-        ('a="<>\\^`{|}~', 'a="<>\\^`{|}~'),
-        ("a={click_id}&{slug}=1", "a={click_id}&{slug}=1"),
-        ("&&a=1&&&b=2&&", "a=1&b=2"),
-    ],
-)
-def test_the_visitors_parameters_are_passed_on_byte_for_byte(query: str, passed_on: str) -> None:
-    assert location("https://x.example/", query) == (
-        f"https://x.example/?{passed_on}&click_id={CLICK}"
-    )
-
-
 @pytest.mark.parametrize("query", ["", "&", "&&&", "s=abc", "s=abc&d=go.example.net&click_id=1"])
 def test_nothing_to_pass_on_leaves_only_the_click_id(query: str) -> None:
     assert location("https://x.example/p", query) == f"https://x.example/p?click_id={CLICK}"

@@ -1,7 +1,6 @@
 """Links, domains and tags on real stores: races, crashes between them, what visitors find."""
 
 import asyncio
-from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -12,8 +11,7 @@ from tests.links.processes import expire, process, visited
 from tests.waiting import becomes
 from tracker.clock import now_ms
 from tracker.errors import BadRequest, NotFound
-from tracker.ids import SLUG, SLUG_ALPHABET, new_id
-from tracker.links import store
+from tracker.ids import new_id
 from tracker.links.domain import served_name
 from tracker.links.link import cached_link
 from tracker.service.services import Services
@@ -22,14 +20,6 @@ from tracker.stores.mongodb.documents import as_document
 from tracker.stores.redis import keys
 
 ACCOUNT, DOMAIN = new_id(), new_id()
-
-
-async def test_a_created_link_is_found_by_id_and_by_visitors(services: Services) -> None:
-    made = await create_link(services, ACCOUNT, tags=[new_id()])
-    assert await services.links.links.find(made.id) == made
-    assert await visited(services) == cached_link(made)
-    assert made.active
-    assert not made.archived
 
 
 async def test_one_of_simultaneous_creators_of_a_slug_wins(services: Services) -> None:
@@ -56,36 +46,6 @@ async def test_a_slug_is_taken_on_its_domain_only_and_in_its_case_only(
     second = await create_link(services, ACCOUNT, **other)
     assert await visited(services) == cached_link(first)
     assert await visited(services, second.slug, second.domain_id) == cached_link(second)
-
-
-async def test_links_without_a_slug_get_one(services: Services) -> None:
-    made = await asyncio.gather(*(create_link(services, ACCOUNT, None) for _ in range(20)))
-    assert len({link.slug for link in made}) == 20
-    assert all(set(link.slug) <= set(SLUG_ALPHABET) for link in made)
-    assert all(SLUG.fullmatch(link.slug) for link in made)
-
-
-@pytest.fixture
-def slugs(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
-    """Set the random slugs."""
-    coming: list[str] = []
-    monkeypatch.setattr(store, "new_slug", lambda: coming.pop(0))
-    yield coming
-
-
-async def test_a_random_slug_that_is_taken_is_tried_again(
-    services: Services, slugs: list[str]
-) -> None:
-    await create_link(services, ACCOUNT, "taken")
-    slugs[:] = ["taken", "taken", "free", "later", "last"]
-    assert (await create_link(services, ACCOUNT, None)).slug == "free"
-
-
-async def test_five_taken_random_slugs_are_an_error(services: Services, slugs: list[str]) -> None:
-    await create_link(services, ACCOUNT, "taken")
-    slugs[:] = ["taken"] * 5
-    with pytest.raises(BadRequest, match=r"^slug: "):
-        await create_link(services, ACCOUNT, None)
 
 
 @pytest.mark.parametrize("missed_before", [False, True])

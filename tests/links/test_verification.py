@@ -3,7 +3,6 @@
 import asyncio
 import time
 
-import msgspec
 import pytest
 
 from config.settings import Settings, SettingsError, read
@@ -129,30 +128,11 @@ async def test_a_silent_server_is_not_waited_for_longer_than_the_limit(
     assert time.monotonic() - began > 0.25
 
 
-async def test_the_limit_holds_in_a_pause_between_tries(
-    dns: DnsServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(module, "TIMEOUT_SECONDS", 0.5)
-    monkeypatch.setattr("tracker.dns.resolver._TRY_SECONDS", 0.05)
-    monkeypatch.setattr("tracker.dns.resolver.LOOKUP_SECONDS", 3600.0)
-    dns.silent = {TXT, NAME}
-    check = await asyncio.wait_for(look_up(WANTED, asking(dns)), PATIENCE_SECONDS)
-    assert (check.proven, check.error is None) == (False, False)
-
-
 async def test_a_lost_query_is_sent_again(dns: DnsServer) -> None:
     dns.has(TXT, "TXT", f'"{VALUE}"')
     dns.lost = 2
     assert (await look_up(WANTED, asking(dns))).proven
     assert len(dns.asked) == 4
-
-
-async def test_many_domains_are_verified_at_once(dns: DnsServer) -> None:
-    dns.has(TXT, "TXT", f'"{VALUE}"')
-    other = msgspec.structs.replace(WANTED, txt=DnsRecord(name="_tracker.b.example", value=VALUE))
-    wanted = [WANTED if number % 2 else other for number in range(40)]
-    checks = await asyncio.gather(*(look_up(one, asking(dns)) for one in wanted))
-    assert [check.proven for check in checks] == [one is WANTED for one in wanted]
 
 
 @pytest.mark.parametrize(

@@ -147,18 +147,6 @@ async def test_streams_end_first_at_a_stop(world: World) -> None:
             assert b" 503 " in await another.head()
 
 
-async def test_a_client_that_does_not_read_is_cut_off(
-    world: World,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(stream, "MAX_WAITING", 3)
-    async with watched(world.services, world.client, world.account, world.secret) as watcher:
-        one = next(world.services.live.live.streams())
-        for _ in range(5):
-            one.put(stream.LiveEvent("clicks", stream.StreamEnd("too_slow")))
-        assert await watcher.next("end") == {"reason": "too_slow"}
-
-
 @pytest.mark.parametrize(("bound", "status"), [("MAX_OF_ACCOUNT", 429), ("MAX_STREAMS", 503)])
 async def test_streams_are_bounded(
     world: World, monkeypatch: pytest.MonkeyPatch, bound: str, status: int

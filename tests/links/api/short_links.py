@@ -50,9 +50,6 @@ async def stored(services: Services, link_id: UUID) -> dict[str, Any]:
     return row
 
 
-METHODS: list[tuple[str, Any]] = [("GET", None), ("PATCH", {"active": False}), ("DELETE", None)]
-
-
 async def make_many(services: Services, account: Account, number: int) -> list[str]:
     """Create links one after the other; return their slugs, newest first."""
     first = await create_link(services, account.id, "s0")

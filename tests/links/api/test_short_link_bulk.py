@@ -66,15 +66,9 @@ FOREIGN, OWN, MISSING = "FOREIGN", "OWN", str(UUID(int=404))
 
 INVALID: list[tuple[Any, int, str]] = [
     ({}, 400, "links[2].destination_url: required"),
-    ({"destination_url": "x"}, 400, "links[2].destination_url: must be an absolute"),
     ({"destination_url": "http://tracker.test/c/x"}, 400, "links[2].destination_url: must not"),
-    ({**GOOD, "slug": "?"}, 400, "links[2].slug: 1 to 64 of A-Z a-z 0-9 _ -"),
-    ({**GOOD, "slug": 1}, 400, "links[2].slug: must be text or null"),
     ({**GOOD, "slug": "taken"}, 400, "links[2].slug: already taken on this domain"),
     ({**GOOD, "slug": "first"}, 400, "links[2].slug: repeated in this request"),
-    ({**GOOD, "internal_name": ""}, 400, "links[2].internal_name: 1 to 255 characters"),
-    ({**GOOD, "tags": ["x"]}, 400, "links[2].tags[0]: must be a UUID such as"),
-    ({**GOOD, "slgu": "x"}, 400, "links[2].slgu: unknown field"),
     ({**GOOD, "accountId": MISSING}, 400, "links[2].accountId: unknown field"),
     (None, 400, "links[2]: must be an object, got null"),
     ({**GOOD, "tags": [OWN, MISSING]}, 404, f"links[2].tags: not found: {MISSING}"),

@@ -6,21 +6,16 @@ from tests.factories import create_link
 from tests.links.api.short_links import NEW, create, send, stored
 from tests.web.each import each_case
 from tests.web.world import World
-from tracker.ids import EXAMPLE_ID, new_id
+from tracker.ids import new_id
 
 
-async def test_a_link_is_shown_as_it_was_created(world: World) -> None:
+async def test_a_link_is_shown_as_it_was_created_and_archived(world: World) -> None:
     made = (await create(world)).json()
     response = await send(world, "GET", made["id"])
     assert (response.status, response.json()) == (200, made)
     assert (await send(world, "GET", made["id"].upper())).json() == made
-
-
-async def test_an_archived_link_is_shown_as_such(world: World) -> None:
-    made = (await create(world)).json()
     assert (await send(world, "DELETE", made["id"])).status == 200
-    response = await send(world, "GET", made["id"])
-    assert (response.status, response.json()) == (200, {**made, "archived": True})
+    assert (await send(world, "GET", made["id"])).json() == {**made, "archived": True}
 
 
 async def test_only_the_fields_that_are_sent_change(world: World) -> None:
@@ -67,11 +62,7 @@ async def test_tags_are_replaced_without_repeats_in_the_order_sent(world: World)
         ({"destination_url": None}, "destination_url: must be text, got null"),
         ({"active": None}, "active: must be true or false, got null"),
         ({"tags": None}, "tags: must be a list, got null"),
-        ({"active": "true"}, "active: must be true or false, got text"),
-        ({"tags": [None]}, f"tags[0]: must be a UUID such as {EXAMPLE_ID}, got null"),
-        ({"destination_url": "x"}, "destination_url: must be an absolute http or https URL"),
         ({"destination_url": "http://tracker.test/c/x"}, "destination_url: must not be a redirect"),
-        ({"internal_name": ""}, "internal_name: 1 to 255 characters"),
     ],
 )
 async def test_a_broken_rule_is_named_and_changes_nothing(

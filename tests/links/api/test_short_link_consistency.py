@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from tests.factories import create_link
-from tests.links.api.short_links import METHODS, NEW, send, stored
+from tests.links.api.short_links import NEW, send, stored
 from tests.links.processes import process, visited
 from tests.stores.redis.own_redis import unavailable_redis
 from tests.waiting import becomes
@@ -53,8 +53,13 @@ async def test_while_redis_is_unavailable_links_are_shown_but_not_changed(world:
         link_cache=cut_off.links.link_cache, links=cut_off.links.links
     )
     assert (await send(world, "GET", link.id)).status == 200
-    for method, body in METHODS[1:]:
-        response = await send(world, method, link.id, body)
+    bulk = {"accountId": str(world.account.id), "ids": [str(link.id)], "active": False}
+    for method, path, body in (
+        ("PATCH", link.id, {"active": False}),
+        ("DELETE", link.id, None),
+        ("PATCH", "bulk", bulk),
+    ):
+        response = await send(world, method, path, body)
         assert (response.status, response.error) == (503, "storage is unavailable; try again")
         assert "Retry-After" not in response.headers
     assert await stored(world.services, link.id) == before

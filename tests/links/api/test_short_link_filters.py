@@ -82,7 +82,7 @@ async def test_a_search_is_for_words_by_their_beginnings_in_any_case(world: Worl
         assert await slugs(world, {"search": text}) == found, text
 
 
-async def test_links_are_filtered_by_their_state_and_archived_ones_are_not_listed(
+async def test_links_are_filtered_by_their_state_and_archived_ones_are_a_list_of_their_own(
     world: World,
 ) -> None:
     for slug in ("on", "off", "gone", "gone-off"):
@@ -94,6 +94,9 @@ async def test_links_are_filtered_by_their_state_and_archived_ones_are_not_liste
         ("active=true", ["on"]),
         ("active=1", ["on"]),
         ("active=False", ["off"]),
+        ("archived=false", ["off", "on"]),
+        ("archived=1", ["gone-off", "gone"]),
+        ("archived=true&active=true", ["gone"]),
     ):
         assert await slugs(world, query) == found
         assert (await listed(world, query)).json()["pagination"]["totalRows"] == len(found)

@@ -2,56 +2,22 @@
 
 from uuid import UUID
 
-from tests.factories import LANDING, create_link
+from tests.factories import create_link
 from tests.links.api.short_links import create, make_many
 from tests.web.each import each_case
 from tests.web.link_list import listed, slugs
 from tests.web.world import World
-from tracker.clock import iso
-
-
-async def test_a_row_has_every_field_of_a_short_link_and_its_tags_by_name(world: World) -> None:
-    tags = [await world.services.links.tags.create(world.account.id, name) for name in ("b", "a")]
-    link = await create_link(
-        world.services,
-        world.account.id,
-        "abc",
-        tags=[tag.id for tag in tags],
-        internal_name="Spring offer",
-    )
-    response = await listed(world)
-    assert response.json() == {
-        "rows": [
-            {
-                "id": str(link.id),
-                "internal_name": "Spring offer",
-                "slug": "abc",
-                "destination_url": LANDING,
-                "domain_id": None,
-                "domain_name": "tracker.test",
-                "active": True,
-                "archived": False,
-                "tags": [{"id": str(tag.id), "name": tag.name} for tag in tags],
-                "created_at": iso(link.created_at),
-                "short_url": "http://tracker.test/c/abc",
-                "utm_source": None,
-                "utm_medium": None,
-                "utm_campaign": None,
-                "utm_term": None,
-                "utm_content": None,
-            }
-        ],
-        "pagination": {"page": 1, "pageSize": 25, "totalRows": 1, "totalPages": 1},
-        "next_cursor": None,
-    }
 
 
 async def test_a_made_link_is_listed_as_it_was_answered(world: World) -> None:
     domain = await world.services.links.domains.create(world.account.id, "go.example")
-    made = await create(world, domain_id=str(domain.id))
+    tags = [await world.services.links.tags.create(world.account.id, name) for name in ("b", "a")]
+    ids = [str(tag.id) for tag in tags]
+    made = await create(world, domain_id=str(domain.id), tags=ids)
     rows = (await listed(world)).json()["rows"]
     assert rows == [made.json()]
     assert (rows[0]["domain_id"], rows[0]["domain_name"]) == (str(domain.id), "go.example")
+    assert rows[0]["tags"] == [{"id": str(tag.id), "name": tag.name} for tag in tags]
 
 
 async def test_pages_are_newest_first_and_the_totals_are_of_all_pages(world: World) -> None:
@@ -87,27 +53,11 @@ async def test_links_are_sorted_by_age_name_or_slug_with_their_ids_as_tie_break(
             assert await slugs(world, query) == rows
 
 
-async def test_archived_links_are_a_list_of_their_own(world: World) -> None:
-    for slug in ("kept", "gone"):
-        link = await create_link(world.services, world.account.id, slug)
-    await world.services.links.links.change(link.id, {"archived": True})
-    assert await slugs(world) == ["kept"]
-    assert await slugs(world, "archived=false") == ["kept"]
-    assert await slugs(world, "archived=true&search=gone") == ["gone"]
-    answer = (await listed(world, "archived=1")).json()
-    assert (answer["pagination"]["totalRows"], answer["rows"][0]["archived"]) == (1, True)
-
-
 @each_case(
     "name, value, rule",
     [
-        ("page", "0", "must be a whole number >= 1"),
-        ("page", "1000000001", "must be a whole number <= 1000000000"),
-        ("page", "abc", "must be a whole number, got text"),
-        ("pageSize", "101", "must be a whole number <= 100"),
         ("tagOperator", "XOR", "must be AND or OR"),
         ("sort", "id", "must be name or newest or oldest or slug"),
-        ("archived", "both", "must be true or false, got text"),
         ("active", "", "must be true or false, got text"),
         ("selectedTags", "x", "must be a UUID such as 0190b5a2-7c1e-7d3f-8a4b-5c6d7e8f9a0b"),
         ("selectedTags", "[1]", "must be a UUID such as 0190b5a2-7c1e-7d3f-8a4b-5c6d7e8f9a0b"),

@@ -6,7 +6,6 @@ from uuid import UUID
 
 import pytest
 
-from tests.factories import create_link
 from tests.links.api.short_links import PATH, archived, audited, stored
 from tests.links.processes import process, visited
 from tests.waiting import becomes
@@ -37,22 +36,6 @@ async def test_a_restored_link_redirects_again_in_every_process(world: World) ->
     [entry] = await audited(world.services, world.account)
     assert (entry.action, entry.target.id) == ("short_link.restored", link.id)
     assert entry.changes == {"archived": FieldChange(before=True, after=False)}
-
-
-async def test_an_inactive_link_stays_inactive_when_it_is_restored(world: World) -> None:
-    link = await archived(world.services, world.account, active=False)
-    response = await world.api.send("POST", f"{PATH}/{link.id}/restore")
-    assert (response.json()["archived"], response.json()["active"]) == (False, False)
-    assert (await world.client.get("/c/abc")).status == 404
-
-
-async def test_restoring_again_changes_nothing(world: World) -> None:
-    link = await create_link(world.services, world.account.id)
-    before = await stored(world.services, link.id)
-    response = await world.api.send("POST", f"{PATH}/{link.id}/restore")
-    assert (response.status, response.json()["archived"]) == (200, False)
-    assert await stored(world.services, link.id) == before
-    assert await audited(world.services, world.account) == []
 
 
 @pytest.mark.parametrize("proven", [False, True])

@@ -41,16 +41,6 @@ async def test_a_post_with_a_name_creates_a_tag_and_without_one_lists_tags(world
     }
 
 
-async def test_get_and_a_post_without_a_name_list_the_same(world: World) -> None:
-    for number in range(3):
-        await world.services.links.tags.create(world.account.id, str(number))
-    fields: dict[str, Any] = {"page": 2, "pageSize": 2}
-    posted = await world.api.post(PATH, accountId=str(world.account.id), **fields)
-    got = await world.api.get(f"{PATH}?account_id={world.account.id}&page=2&pageSize=2")
-    assert (got.status, got.json()) == (200, posted.json())
-    assert len(got.json()["rows"]) == 1
-
-
 async def test_a_tag_shows_how_many_links_have_it_without_archived_ones(world: World) -> None:
     rare, common, unused = [
         await world.services.links.tags.create(world.account.id, name)

@@ -5,7 +5,6 @@ import itertools
 
 import pytest
 
-from tests.links.processes import process
 from tests.web.client import Client
 from tests.web.each import each_case
 from tests.web.world import World
@@ -57,13 +56,6 @@ async def test_the_host_is_required(client: Client, query: str) -> None:
     response = await client.get(f"{PATH}{query}")
     assert response.status == 400
     assert response.error.startswith("domain: required")
-
-
-async def test_a_domain_that_another_process_verified_is_known_here(world: World) -> None:
-    async with process(world.services.settings) as other:
-        domain = await other.links.domains.create(world.account.id, "go.example")
-        await other.links.domains.verify(domain.id)
-        assert (await world.client.get(f"{PATH}?domain=go.example")).status == 200
 
 
 async def test_unknown_hosts_count_towards_the_limit_of_unknown_names(world: World) -> None:
