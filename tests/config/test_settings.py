@@ -2,18 +2,15 @@
 
 import base64
 import hashlib
-import os
 import re
 import socket
-import subprocess
-import sys
 from pathlib import Path
 
 import msgspec
 import pytest
 
 from config.settings import Settings, SettingsError, describe, read
-from tests.waiting import PROCESS_PATIENCE_SECONDS
+from tests.system.service import ended
 
 ROOT = Path(__file__).parent.parent.parent
 PRODUCTION = {
@@ -25,18 +22,6 @@ PRODUCTION = {
 }
 READERS = ("config", "tracker", "scripts")
 VARIABLES = [field.encode_name for field in msgspec.structs.fields(Settings)]
-
-
-def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "run.py", *arguments],
-        cwd=ROOT,
-        env={"PATH": os.environ["PATH"], **environment},
-        capture_output=True,
-        text=True,
-        timeout=PROCESS_PATIENCE_SECONDS,
-        check=False,
-    )
 
 
 def test_an_empty_environment_gives_the_settings_of_a_trial() -> None:
@@ -343,39 +328,10 @@ def test_every_variable_is_read() -> None:
 
 
 def test_help_lists_every_variable_with_an_example() -> None:
-    shown = run("--help")
+    shown = ended({}, "run.py", "--help")
     assert (shown.returncode, shown.stderr) == (0, "")
     assert all(f"\n  {name} (" in shown.stdout for name in VARIABLES)
     assert "example: PORT=9000 python run.py" in shown.stdout
-
-
-@pytest.mark.parametrize(
-    ("environment", "line"),
-    [
-        ({"PORT": "abc"}, "run.py: PORT='abc': must be a whole number from 0 to 65535"),
-        ({"ENV": "production"}, "run.py: REDIS_URL: must be set when ENV=production"),
-        (
-            {"MONGODB_URI": "mongodb://u:p@x:y"},
-            "run.py: MONGODB_URI: is not a valid address; in credentials special characters "
-            "are percent-encoded, as %40 for @",
-        ),
-        (
-            {"GEOIP_DATABASE": "nowhere.mmdb"},
-            "run.py: GEOIP_DATABASE='nowhere.mmdb': must be a file that can be opened: "
-            "No such file or directory",
-        ),
-        (
-            {"GEOIP_DATABASE": "run.py"},
-            "run.py: GEOIP_DATABASE='run.py': must be a file that can be opened: "
-            "not in the MaxMind layout",
-        ),
-    ],
-)
-def test_a_process_with_an_invalid_setting_exits_2_with_one_line(
-    environment: dict[str, str], line: str
-) -> None:
-    ended = run(**environment)
-    assert (ended.returncode, ended.stdout, ended.stderr) == (2, "", f"{line}\n")
 
 
 @pytest.mark.parametrize(
@@ -386,29 +342,62 @@ def test_booleans_may_be_written_as_numbers_and_in_any_case(text: str, value: bo
     assert read({"WEBHOOK_ALLOW_PRIVATE": text}).webhook_allow_private is value
 
 
-def test_a_process_with_a_wrong_argument_exits_2() -> None:
-    assert run("--port", "9000").returncode == 2
+@pytest.mark.parametrize(
+    ("file", "reason"),
+    [
+        ("nowhere.mmdb", "must be a file that can be opened: No such file or directory"),
+        (__file__, "must be a file that can be opened: not in the MaxMind layout"),
+    ],
+)
+def test_a_database_of_countries_must_be_one(file: str, reason: str) -> None:
+    with pytest.raises(SettingsError) as refused:
+        read({"GEOIP_DATABASE": file})
+    assert str(refused.value) == f"GEOIP_DATABASE='{file}': {reason}"
+
+
+def test_a_process_with_a_wrong_setting_or_argument_exits_2_with_one_line() -> None:
+    refused = ended({"PORT": "abc"})
+    line = "run.py: PORT='abc': must be a whole number from 0 to 65535\n"
+    assert (refused.returncode, refused.stdout, refused.stderr) == (2, "", line)
+    assert ended({}, "run.py", "--port", "9000").returncode == 2
+
+
+@pytest.mark.parametrize(
+    ("variables", "sent"),
+    [
+        ({}, "max-age=15552000"),
+        ({"HSTS_SECONDS": "60"}, "max-age=60"),
+        ({"HSTS_SECONDS": "0"}, ""),
+        ({"BASE_URL": ""}, ""),  # other services may run on localhost
+        ({"TLS_CERT": "", "TLS_KEY": ""}, ""),
+    ],
+)
+def test_strict_transport_security_is_asked_for_with_tls_at_a_name(
+    variables: dict[str, str], sent: str
+) -> None:
+    secure = {"BASE_URL": "https://go.example", "TLS_CERT": "a.pem", "TLS_KEY": "b.pem"}
+    assert read(secure | variables).hsts == sent
+
+
+@pytest.mark.parametrize("host", ["no-such-host.invalid", "a..b"])
+def test_a_process_with_an_impossible_host_exits_1_with_one_line(tmp_path: Path, host: str) -> None:
+    refused = ended({"HOST": host, "PORT": "0", "DATA_DIR": str(tmp_path / "data")})
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert refused.stderr.startswith(f"run.py: cannot listen on {host}, port 0: ")
+    assert refused.stderr.endswith(" Set HOST or PORT.\n")
+    assert refused.stderr.count("\n") == 1
 
 
 def test_a_process_whose_port_is_taken_exits_1_with_one_line(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        ended = run(PORT=str(port), DATA_DIR=str(tmp_path / "data"))
-    assert (ended.returncode, ended.stdout) == (1, "")
-    assert ended.stderr == (
+        refused = ended({"PORT": str(port), "DATA_DIR": str(tmp_path / "data")})
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert refused.stderr == (
         f"run.py: cannot listen on 127.0.0.1, port {port}: Address already in use. "
         "Set HOST or PORT.\n"
     )
     assert not (tmp_path / "data").exists()
-
-
-@pytest.mark.parametrize("host", ["no-such-host.invalid", "192.0.2.1", "a" * 64, "a..b"])
-def test_a_process_with_an_impossible_host_exits_1_with_one_line(tmp_path: Path, host: str) -> None:
-    ended = run(HOST=host, PORT="0", DATA_DIR=str(tmp_path / "data"))
-    assert (ended.returncode, ended.stdout) == (1, "")
-    assert ended.stderr.startswith(f"run.py: cannot listen on {host}, port 0: ")
-    assert ended.stderr.endswith(" Set HOST or PORT.\n")
-    assert ended.stderr.count("\n") == 1
 
 
 RANDOM = base64.b64encode(bytes(range(7, 39))).decode()
@@ -426,9 +415,6 @@ RANDOM = base64.b64encode(bytes(range(7, 39))).decode()
 )
 def test_secret_keys_are_read_as_base64(text: str, sizes: list[int]) -> None:
     assert list(map(len, read({"SECRET_KEY": text}).secret_keys)) == sizes
-
-
-def test_without_a_secret_key_there_are_none() -> None:
     assert read({}).secret_keys == ()
 
 

@@ -148,6 +148,19 @@ def running(
         process.stdout.close()
 
 
+def ended(variables: Mapping[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run `run.py`, or Python with other arguments, until it ends."""
+    return subprocess.run(
+        [sys.executable, *(arguments or ("run.py",))],
+        cwd=ROOT,
+        env=dict(variables),
+        capture_output=True,
+        text=True,
+        timeout=START_SECONDS + STOP_SECONDS,
+        check=False,
+    )
+
+
 def _lines(process: subprocess.Popen[str]) -> "queue.Queue[str]":
     """Return a queue that gets each line when it is printed, and an empty one at the end."""
     lines: queue.Queue[str] = queue.Queue()

@@ -2,8 +2,6 @@
 
 import http.client
 import socket
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,12 +9,11 @@ from pathlib import Path
 import pytest
 
 from config.settings import Settings
-from tests.paths import ROOT
 from tests.ports import free_port
 from tests.system.certificates import Authority, named_example
 from tests.system.owner import new_owner
 from tests.system.processes import ask_each, check_both_ready, drain
-from tests.system.service import Client, Response, environment, running
+from tests.system.service import Client, Response, ended, environment, running
 from tests.waiting import PROCESS_PATIENCE_SECONDS, until
 
 INTERNAL = ("/metrics", "/docs", "/docs/docs.js", "/openapi.json", "/internal/tls-ask?domain=a.b")
@@ -129,16 +126,9 @@ def test_a_taken_port_is_reported_with_its_setting(
     settings: Settings, role: str, name: str
 ) -> None:
     with taken() as port:
-        ended = subprocess.run(
-            [sys.executable, "run.py", "--role", role],
-            cwd=ROOT,
-            env=environment(settings, **{name: str(port)}),
-            capture_output=True,
-            text=True,
-            timeout=PROCESS_PATIENCE_SECONDS,
-        )
-    assert ended.returncode == 1
-    assert ended.stderr == (
+        refused = ended(environment(settings, **{name: str(port)}), "run.py", "--role", role)
+    assert refused.returncode == 1
+    assert refused.stderr == (
         f"run.py: cannot listen on 127.0.0.1, port {port}: Address already in use. Set {name}.\n"
     )
 

@@ -12,7 +12,7 @@ from tests.system.service import environment
 from tests.waiting import PROCESS_PATIENCE_SECONDS, until
 
 # `-X importtime` names each module on standard error once it is imported.
-MODULES = ("argparse", "msgspec", "redis", "pymongo", "config.settings", "tornado.web", "uvloop")
+MODULES = ("argparse", "redis", "config.settings", "uvloop")
 
 
 def start(variables: dict[str, str], *options: str) -> subprocess.Popen[str]:

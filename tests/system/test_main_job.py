@@ -15,13 +15,11 @@ from tests.system.owner import (
 )
 from tests.system.service import Service, environment, running
 from tests.waiting import until
-from tracker import __version__
 
 PHONE = (
     "Mozilla/5.0 (Linux; Android 14; Pixel 8) AppleWebKit/537.36 (KHTML, like Gecko) "
     "Chrome/126.0.0.0 Mobile Safari/537.36"
 )
-IMG = {"Accept": "image/avif,image/webp,image/apng,image/svg+xml,image/*,*/*;q=0.8"}
 
 
 def test_a_link_is_created_opened_and_converted(
@@ -81,19 +79,3 @@ def test_an_event_before_its_click_is_stored_is_pending_and_attributed_later(
         until(lambda: database["events"].count_documents({"status": "attributed"}) == 1)
         again = f"/api/event?click_id={opened.click_id}"
         until(lambda: service.get(again).json["clickStatus"] == "found")
-
-
-def test_a_pixel_gets_an_image(settings: Settings, service: Service) -> None:
-    owner = new_owner(environment(settings))
-    pbk = new_event_config(environment(settings), owner)
-    pixel = service.get(f"/api/event?pbk={pbk}", IMG)
-    assert (pixel.status, pixel.headers["content-type"]) == (200, "image/gif")
-    assert pixel.body.startswith(b"GIF89a")
-    assert int(pixel.headers["x-event-id"]) > 0
-    refused = service.get("/api/event?pbk=unknown", IMG)
-    assert (refused.status, refused.headers["content-type"]) == (404, "image/gif")
-
-
-def test_health_and_readiness_are_answered(service: Service) -> None:
-    assert service.get("/healthz").json == {"status": "ok", "version": __version__}
-    until(lambda: service.get("/readyz").json == {"status": "ready"})

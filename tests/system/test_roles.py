@@ -2,8 +2,6 @@
 
 import os
 import signal
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +9,10 @@ import redis
 from pymongo import MongoClient
 
 from config.settings import Settings
-from tests.paths import ROOT
 from tests.system.conftest import Rows
 from tests.system.owner import new_owner
 from tests.system.processes import drain
-from tests.system.service import Service, environment, running
+from tests.system.service import Service, ended, environment, running
 from tests.waiting import PROCESS_PATIENCE_SECONDS, until
 from tracker.stores.builtin.data_folder import Addresses, DataFolder
 from tracker.stores.redis import keys
@@ -106,11 +103,9 @@ def test_web_and_drain_of_a_trial_share_stores_whichever_starts_first(
 
 
 def test_an_unknown_role_is_refused() -> None:
-    ended = subprocess.run(
-        [sys.executable, "run.py", "--role", "none"], cwd=ROOT, capture_output=True, text=True
-    )
-    assert ended.returncode == 2
-    assert "invalid choice: 'none'" in ended.stderr
+    refused = ended(environment(), "run.py", "--role", "none")
+    assert refused.returncode == 2
+    assert "invalid choice: 'none'" in refused.stderr
 
 
 def scheduling(pid: int) -> tuple[int, int]:

@@ -5,8 +5,7 @@ import re
 import shlex
 import signal
 import subprocess
-import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import parse_qs, urlsplit
@@ -16,13 +15,11 @@ import redis
 from pymongo import MongoClient
 
 from config.settings import Settings
-from tests.paths import ROOT
 from tests.ports import free_port
 from tests.system.owner import script
-from tests.system.service import Service, environment, running
+from tests.system.service import Service, ended, environment, running
 from tests.waiting import PROCESS_PATIENCE_SECONDS, until
 from tracker.stores.builtin.data_folder import DataFolder
-from tracker.stores.builtin.stores import attach_stores
 
 
 class Trial(NamedTuple):
@@ -136,23 +133,10 @@ def test_a_signal_right_after_the_start_stops_the_service_too(settings: Settings
             assert service.stop(signal.SIGTERM) == 0
 
 
-def start_and_fail(variables: Mapping[str, str]) -> tuple[list[str], int]:
-    """Return what a start prints that fails, and its exit code."""
-    done = subprocess.run(
-        [sys.executable, "run.py"],
-        cwd=ROOT,
-        env=dict(variables),
-        capture_output=True,
-        text=True,
-        timeout=PROCESS_PATIENCE_SECONDS,
-        check=False,
-    )
-    return (done.stdout + done.stderr).splitlines(), done.returncode
-
-
 def test_a_second_start_on_the_same_data_says_so(trial: Trial) -> None:
-    [line], code = start_and_fail(trial.variables)
-    assert code == 1
+    refused = ended(trial.variables)
+    [line] = refused.stderr.splitlines()
+    assert refused.returncode == 1
     assert trial.variables["DATA_DIR"] in line
     assert str(trial.service.process.pid) in line
     assert trial.service.get("/readyz").status == 200
@@ -160,52 +144,24 @@ def test_a_second_start_on_the_same_data_says_so(trial: Trial) -> None:
 
 def test_a_second_start_on_the_same_data_and_port_says_that_it_is_running(trial: Trial) -> None:
     pid, port = trial.service.process.pid, trial.service.port
-    lines, code = start_and_fail(trial.variables | {"PORT": str(port)})
-    assert code == 1
-    assert lines == [
-        f"run.py: already running on {trial.variables['DATA_DIR']}, with pid {pid}: "
-        f"stop that one first (kill {pid}), or run this one beside it with another DATA_DIR and "
-        "PORT"
-    ]
-
-
-def test_a_taken_port_is_reported_in_one_line(trial: Trial, tmp_path: Path) -> None:
-    port = trial.service.port
-    lines, code = start_and_fail(environment(DATA_DIR=str(tmp_path), PORT=str(port)))
-    assert code == 1
-    assert lines == [
-        f"run.py: cannot listen on 127.0.0.1, port {port}: Address already in use. "
-        "Set HOST or PORT."
-    ]
-
-
-@pytest.mark.parametrize("name", ["DYNO", "ENV"])
-def test_production_refuses_built_in_stores(tmp_path: Path, name: str) -> None:
-    value = {"DYNO": "web.1", "ENV": "production"}[name]
-    lines, code = start_and_fail(environment(DATA_DIR=str(tmp_path)) | {name: value})
-    assert code == 2
-    assert lines == ["run.py: REDIS_URL: must be set when ENV=production"]
+    refused = ended(trial.variables | {"PORT": str(port)})
+    assert refused.returncode == 1
+    assert refused.stderr == (
+        f"run.py: already running on {trial.variables['DATA_DIR']}, with pid {pid}: stop that one "
+        f"first (kill {pid}), or run this one beside it with another DATA_DIR and PORT\n"
+    )
 
 
 def test_a_script_that_starts_stores_of_its_own_says_so(trial: Trial, tmp_path: Path) -> None:
-    def errors_of_script(variables: Mapping[str, str]) -> str:
-        command = [sys.executable, "-m", "scripts.accounts", "list", "--json"]
-        done = subprocess.run(
-            command,
-            cwd=ROOT,
-            env=dict(variables),
-            capture_output=True,
-            text=True,
-            timeout=PROCESS_PATIENCE_SECONDS,
-        )
-        done.check_returncode()
-        return done.stderr
-
-    assert errors_of_script(environment(DATA_DIR=str(tmp_path))) == (
+    command = ("-m", "scripts.accounts", "list", "--json")
+    own = ended(environment(DATA_DIR=str(tmp_path)), *command)
+    assert (own.returncode, own.stderr) == (
+        0,
         "python -m scripts.accounts: no REDIS_URL and no MONGODB_URI is set, and no service runs "
-        f"on {tmp_path}: starting built-in stores there until this ends\n"
+        f"on {tmp_path}: starting built-in stores there until this ends\n",
     )
-    assert errors_of_script(trial.variables) == ""
+    shared = ended(trial.variables, *command)
+    assert (shared.returncode, shared.stderr) == (0, "")
 
 
 def test_the_banner_can_be_pasted_after_an_account_was_made_by_hand(tmp_path: Path) -> None:
@@ -216,21 +172,6 @@ def test_the_banner_can_be_pasted_after_an_account_was_made_by_hand(tmp_path: Pa
         assert '"short_url"' in paste(create)
         assert paste(open_link).startswith("HTTP/1.1 302")
         assert '"success":true' in paste(convert)
-
-
-def test_clicks_survive_kill_9_of_the_service_on_its_built_in_stores(tmp_path: Path) -> None:
-    variables = environment(DATA_DIR=str(tmp_path))
-    with running(variables) as first:
-        answered = [first.get("/c/demo").click_id for _ in range(50)]
-        first.kill()
-    with running(variables) as again, attach_stores(Settings(data_dir=str(tmp_path))) as stores:
-        assert again.get("/readyz").status == 200
-        with MongoClient[dict[str, Any]](
-            stores.mongodb_uri, uuidRepresentation="standard"
-        ) as client:
-            clicks = client["tracker"]["clicks"]
-            until(lambda: clicks.count_documents({}) == len(answered))
-            assert {str(row["_id"]) for row in clicks.find({}, ["_id"])} == set(answered)
 
 
 @pytest.mark.parametrize("processes", ["1", "2"])
