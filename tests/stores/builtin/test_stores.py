@@ -124,21 +124,6 @@ def test_both_stores_keep_their_data_over_a_restart_in_another_place(
     moved.rename(data)
 
 
-@pytest.mark.parametrize("options", ["", "&replicaSet=rs0"])
-def test_a_transaction_is_all_or_nothing(running: Settings, options: str) -> None:
-    with MongoClient[dict[str, Any]](running.mongodb_uri + options) as client:
-        names = client.test.transactions
-        with client.start_session() as session:
-            with session.start_transaction():
-                names.insert_one({"_id": f"committed{options}"}, session=session)
-            session.start_transaction()
-            names.insert_one({"_id": f"aborted{options}"}, session=session)
-            session.abort_transaction()
-        found = {document["_id"] for document in names.find()}
-    assert f"committed{options}" in found
-    assert f"aborted{options}" not in found
-
-
 def test_redis_is_set_up_to_lose_nothing(running: Settings) -> None:
     with Redis.from_url(running.redis_url) as redis:
         # One by one: Redis 6.2 takes no more.
@@ -435,24 +420,18 @@ def no_wheels(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("empty_path", "no_wheels")
-def test_without_any_redis_server_the_message_says_what_to_do(
-    settings: Settings, data: Path
+@pytest.mark.parametrize(
+    ("configured", "message"),
+    [
+        ({}, r"redis-server not found: .* REDIS_URL"),
+        ({"redis_url": ELSEWHERE["redis_url"]}, r"mongod not found: .* MONGODB_URI"),
+    ],
+)
+def test_without_any_server_the_message_says_what_to_do(
+    data: Path, configured: dict[str, Any], message: str
 ) -> None:
-    with (
-        pytest.raises(StoresError, match=r"redis-server not found: .* REDIS_URL"),
-        run_stores(settings),
-    ):
-        pass
-    assert is_free(data)
-
-
-@pytest.mark.usefixtures("empty_path", "no_wheels")
-def test_without_any_mongod_the_message_says_what_to_do(data: Path) -> None:
-    settings = Settings(data_dir=str(data), redis_url=ELSEWHERE["redis_url"])
-    with (
-        pytest.raises(StoresError, match=r"mongod not found: .* MONGODB_URI"),
-        run_stores(settings),
-    ):
+    settings = Settings(data_dir=str(data), **configured)
+    with pytest.raises(StoresError, match=message), run_stores(settings):
         pass
     assert is_free(data)
 
