@@ -67,17 +67,13 @@ class Command:
         parser.set_defaults(run=run)
         return parser
 
-    def main(
-        self,
-        arguments: Sequence[str] | None = None,
-        is_wrong: Callable[[OutputRow], bool] = lambda row: False,
-    ) -> None:
+    def main(self, is_wrong: Callable[[OutputRow], bool] = lambda row: False) -> None:
         """Run the command and print its rows.
 
         Raises SystemExit with code 1 if a row is wrong or the action fails, 2 if the settings are
         wrong, 130 if it is interrupted.
         """
-        parsed = self._parser.parse_args(arguments)
+        parsed = self._parser.parse_args()
         if getattr(parsed, "first", "") > getattr(parsed, "last", "9999-12-31"):
             self._parser.error("--from: must not be after --to")
         try:

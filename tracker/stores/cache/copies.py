@@ -12,6 +12,7 @@ expires after UPDATE_SECONDS, whether the writer lives or dies. Readers store no
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from struct import Struct
 from typing import Any, Final, NamedTuple
 
@@ -120,8 +121,9 @@ class Copies:
         self._begin_update = redis.register_script(_BEGIN_UPDATE)
         self._reads = Batch[str, Found](self._read_all)
         self._reading = RedisCommandConnection(redis)
-        self._writes = Batch[Copy, None](self._store_read, _COPIES_PER_SCRIPT)
-        self._changes = Batch[Copy, None](self._store_changed, _COPIES_PER_SCRIPT)
+        store, store_changed = (partial(self._store_all, is_change=one) for one in (False, True))
+        self._writes = Batch[Copy, None](store, _COPIES_PER_SCRIPT)
+        self._changes = Batch[Copy, None](store_changed, _COPIES_PER_SCRIPT)
         self._notices = Batch[str, None](self._publish_all)
         self._publishing = RedisCommandConnection(redis, keys.CHANGES)
 
@@ -231,12 +233,6 @@ class Copies:
         notices = [("PUBLISH", keys.CHANGES, name) for name in names]
         await self._publishing.execute_all(*notices)
         return [None] * len(names)
-
-    async def _store_read(self, copies: list[Copy]) -> list[None]:
-        return await self._store_all(copies, is_change=False)
-
-    async def _store_changed(self, copies: list[Copy]) -> list[None]:
-        return await self._store_all(copies, is_change=True)
 
     async def _store_all(self, copies: list[Copy], is_change: bool) -> list[None]:
         groups = in_one_slot(self._redis, [copy.name for copy in copies])

@@ -100,7 +100,7 @@ class Pages(Generic[Listed]):
         ]
 
 
-async def all_of(
+def all_of(
     reads: MongoReads,
     name: str,
     matching: Mapping[str, Any],
@@ -108,14 +108,13 @@ async def all_of(
     hint: str,
     fields: Fields = None,
 ) -> AsyncGenerator[list[dict[str, Any]], None]:
-    """Yield all documents that match, in an order, in pieces. Ids are `Binary`.
+    """Return all documents that match, in an order, in pieces. Ids are `Binary`.
 
     `hint` names an index.
     """
     by_id = _by_id if order.field is None else _by_a_text
     given = (reads.with_binary_ids(), name, with_stored_ids(matching), order, hint, fields)
-    async for piece in by_id(*given):
-        yield piece
+    return by_id(*given)
 
 
 async def _by_id(
