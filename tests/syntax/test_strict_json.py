@@ -198,18 +198,6 @@ ESCAPES = [
     *(r"\u0000", r"\ud83d", r"\uDE00", r"\ud800", r"\udc00"),
     *(r"\\", r"\u0041", r"\n", "u", "d83d", "0000"),
 ]
-    r"\u0000",
-    r"\ud83d",
-    r"\uDE00",
-    r"\ud800",
-    r"\udc00",
-    r"\\",
-    r"\u0041",
-    r"\n",
-    r"u",
-    r"d83d",
-    r"0000",
-]
 
 
 @given(st.lists(st.sampled_from(ESCAPES), max_size=8).map("".join))
