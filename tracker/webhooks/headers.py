@@ -6,7 +6,7 @@ Guarantee: a request has exactly these headers, one line each, whatever the valu
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Final
 from urllib.parse import quote
@@ -111,12 +111,12 @@ def fill_headers(headers: Mapping[str, str], texts: Mapping[str, str]) -> dict[s
 
 def masked_headers(headers: Mapping[str, str], texts: Mapping[str, str]) -> dict[str, str]:
     """Return filled headers to show: all text but the macros' values is masked."""
-    shown = {}
-    for name, value in headers.items():
-        parts = _filled(value, texts)
-        parts[::2] = [MASK if one else "" for one in parts[::2]]
-        shown[name] = "".join(parts)
-    return shown
+    return {name: masked_texts(_filled(value, texts)) for name, value in headers.items()}
+
+
+def masked_texts(parts: Sequence[str]) -> str:
+    """Join plain texts and macros, alternating, with the texts masked."""
+    return "".join(one if number % 2 else one and MASK for number, one in enumerate(parts))
 
 
 def mask_values(text: str, headers: Mapping[str, str]) -> str:

@@ -1,13 +1,13 @@
 """`/api/conversions/warnings`: the warnings of an account's last conversions, counted."""
 
-from datetime import datetime, timedelta
-from typing import Annotated, Any, Final, NamedTuple
+from datetime import timedelta
+from typing import Annotated, Any, Final
 from uuid import UUID
 
 import msgspec
 from msgspec import Meta
 
-from tracker.clock import now
+from tracker.clock import iso, now
 from tracker.conversions.aliases import is_alias_now
 from tracker.feeds.api.conversion_schema import ConversionEventConfig
 from tracker.feeds.conversions import SHOWN
@@ -53,28 +53,26 @@ async def count(call: FeedCall[AccountQuery, Nothing]) -> Warnings:
     """Count the last conversions with each warning, by event configuration."""
     found = await conversion_warnings(call.web.mongodb.reads, call.account_id)
     configs = await call.services.conversions.event_configs.find_all(
-        {one.event_config_id for one in found if one.event_config_id}
+        {row["event_config_id"] for row in found if row.get("event_config_id")}
     )
     rows = []
-    for one in found:
-        config = configs.get(one.event_config_id) if one.event_config_id else None
-        if config is None or not is_alias_now(one.warning, config.parameter_aliases):
+    for row in found:
+        config = configs.get(row.get("event_config_id"))
+        if config is None or not is_alias_now(row["warning"], config.parameter_aliases):
             shown = record_of(ConversionEventConfig, config) if config else None
-            rows.append(record_of(WarningRecord, one, event_config=shown))
+            rows.append(
+                WarningRecord(
+                    warning=row["warning"],
+                    event_config=shown,
+                    conversions=row["conversions"],
+                    last_at=iso(row["last_at"]),
+                )
+            )
     return Warnings(rows=rows)
 
 
-class CountedWarning(NamedTuple):
-    """A warning, the event configuration of its conversions, their number and last time."""
-
-    warning: str
-    event_config_id: UUID | None
-    conversions: int
-    last_at: datetime
-
-
-async def conversion_warnings(reader: MongoReads, account_id: UUID) -> list[CountedWarning]:
-    """Return the most frequent warnings of the last conversions."""
+async def conversion_warnings(reader: MongoReads, account_id: UUID) -> list[dict[str, Any]]:
+    """Return the most frequent warnings of the last conversions, by event configuration."""
     since = {"$gte": now() - timedelta(days=DAYS)}
     warned = {"account_id": account_id, "at": since, "warnings": {"$exists": True}}
     which = {"warning": "$warnings", "event_config_id": "$event_config_id"}
@@ -88,12 +86,4 @@ async def conversion_warnings(reader: MongoReads, account_id: UUID) -> list[Coun
         {"$sort": {"conversions": -1, "last_at": -1}},
         {"$limit": MAX_ROWS},
     ]
-    return [
-        CountedWarning(
-            row["_id"]["warning"],
-            row["_id"].get("event_config_id"),
-            row["conversions"],
-            row["last_at"],
-        )
-        for row in await reader.aggregate("events", stages)
-    ]
+    return [{**row.pop("_id"), **row} for row in await reader.aggregate("events", stages)]

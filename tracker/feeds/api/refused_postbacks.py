@@ -94,13 +94,10 @@ async def _records(
 ) -> list[RefusedPostbackRecord]:
     ids = {one.event_config_id for one in rows if one.event_config_id}
     configs = await call.services.conversions.event_configs.find_all(ids)
+    shown: dict[UUID | None, ConversionEventConfig] = {
+        key: record_of(ConversionEventConfig, one) for key, one in configs.items()
+    }
     return [
-        record_of(
-            RefusedPostbackRecord,
-            one,
-            event_config=record_of(ConversionEventConfig, configs[one.event_config_id])
-            if one.event_config_id in configs
-            else None,
-        )
+        record_of(RefusedPostbackRecord, one, event_config=shown.get(one.event_config_id))
         for one in rows
     ]

@@ -10,7 +10,7 @@ import msgspec
 
 from tracker.access.principal import Principal
 from tracker.webhooks.api.schema import WebhookRecord
-from tracker.webhooks.headers import MASK
+from tracker.webhooks.headers import MASK, masked_texts
 from tracker.webhooks.macros import split_at_macros
 
 _WebhookRecord = TypeVar("_WebhookRecord", bound=WebhookRecord)
@@ -49,6 +49,5 @@ def _masked_values(value: Any) -> Any:
     if not isinstance(value, str):
         return MASK
     parts = split_at_macros(value)
-    parts[::2] = [MASK if one else "" for one in parts[::2]]
     parts[1::2] = [f"{{{name}}}" for name in parts[1::2]]
-    return "".join(parts)
+    return masked_texts(parts)

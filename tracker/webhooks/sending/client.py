@@ -31,7 +31,7 @@ from tracker.webhooks.limits import (
     MAX_HEAD_BYTES,
 )
 from tracker.webhooks.sending.connection import ReceiverConnection
-from tracker.webhooks.sending.resolver import CheckedResolver, RefusedHost, never_own
+from tracker.webhooks.sending.resolver import CheckedResolver, RefusedHost
 
 _BUFFER_BYTES: Final = 4 * MAX_HEAD_BYTES
 """One read fills at most half of a connection's buffer, so the buffer is never full."""
@@ -67,7 +67,7 @@ class WebhookClient:
     ) -> None:
         self._allow_private = allow_private
         self._dns_address = dns_address
-        self._is_own = never_own if served_hosts is None else served_hosts.has
+        self._served_hosts = served_hosts
 
     @cached_property
     def _http(self) -> _HttpClient:
@@ -76,7 +76,7 @@ class WebhookClient:
             resolver=CheckedResolver(
                 allow_private=self._allow_private,
                 dns_address=self._dns_address,
-                is_own=self._is_own,
+                is_own=self._served_hosts and self._served_hosts.has,
             ),
             max_clients=MAX_CLIENT_REQUESTS,
             max_buffer_size=_BUFFER_BYTES,

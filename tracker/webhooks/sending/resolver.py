@@ -31,10 +31,6 @@ class RefusedHost(OSError):
     """Why a host is not connected to: `<class>: <detail>`, with the class dns, private or own."""
 
 
-async def never_own(host: str, port: int) -> bool:
-    return False
-
-
 class CheckedResolver(Resolver):
     """Tornado's resolver for targets. Without `dns_address` it asks the system's name servers."""
 
@@ -42,7 +38,7 @@ class CheckedResolver(Resolver):
         self,
         allow_private: bool,
         dns_address: tuple[str, int] | None,
-        is_own: IsOwn = never_own,
+        is_own: IsOwn | None = None,
     ) -> None:
         self._allow_private = allow_private
         self._is_own = is_own
@@ -63,6 +59,8 @@ class CheckedResolver(Resolver):
         return [(_family(address), (str(address), port)) for address in addresses]
 
     async def _check_not_own(self, host: str, port: int) -> None:
+        if self._is_own is None:
+            return
         # If no store answers, the delivery continues: `/api/event` refuses it in any case.
         with contextlib.suppress(Unavailable):
             if await self._is_own(host, port):
