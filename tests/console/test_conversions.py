@@ -7,7 +7,6 @@ from typing import Any
 from uuid import UUID
 
 import orjson
-import pytest
 from playwright.async_api import expect
 
 from tests.console.conftest import OpenPage
@@ -122,17 +121,6 @@ async def test_a_conversion_shows_its_click_metadata_and_deliveries(
         await services.stores.mongodb["deliveries"].update_many({}, failed)
         await page.clock.fast_forward(6_000)  # after which the page looks again
         await expect(page.get_by_text("failed", exact=True)).to_be_visible()
-
-
-@pytest.mark.parametrize("event_id", ["12", "nothing"])
-async def test_a_conversion_that_is_none_is_said_to_be_none(
-    open_page: OpenPage, services: Services, account: Account, event_id: str
-) -> None:
-    async with open_page() as (page, problems):
-        problems.expected += ["404", "400"]
-        await sign_in(services, page, account.id)
-        await page.goto(f"/console/conversions/{event_id}")
-        await expect(page.get_by_role("alert")).to_be_visible()
 
 
 async def test_a_conversion_is_found_by_its_transaction_or_its_click(

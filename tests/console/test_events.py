@@ -85,38 +85,6 @@ async def test_every_snippet_reports_a_conversion_once_its_placeholders_are_repl
     ] * 2
 
 
-async def test_names_of_a_network_are_given_to_parameters_and_edited(
-    open_page: OpenPage, services: Services, account: Account
-) -> None:
-    async with open_page() as (page, _):
-        await sign_in(services, page, account.id)
-        await page.goto("/console/events")
-        await page.get_by_role("button", name="New event configuration").click()
-        dialog = page.get_by_role("dialog")
-        await dialog.get_by_label("Name", exact=True).fill("Purchase")
-        await dialog.get_by_label("Amount").fill("2")
-        await dialog.get_by_text("Names that your network uses").click()
-        await dialog.get_by_label("Other names of click_id").fill("cid, subid")
-        await dialog.get_by_label("Other names of value").fill("payout, cid")
-        await dialog.get_by_role("button", name="Create").click()
-        await expect(dialog.get_by_text("“cid” can stand for one parameter only.")).to_be_visible()
-        await dialog.get_by_label("Other names of value").fill("payout")
-        await dialog.get_by_role("button", name="Create").click()
-        await expect(dialog.get_by_role("heading", name="Report “Purchase”")).to_be_visible()
-        [config] = await services.conversions.event_configs.list(account.id)
-        names = {"cid": "click_id", "subid": "click_id", "payout": "value"}
-        assert config.parameter_aliases == names
-        await dialog.get_by_role("button", name="Close", exact=True).last.click()
-        await page.get_by_role("button", name="Actions for Purchase").click()
-        await page.get_by_role("menuitem", name="Edit").click()
-        await expect(dialog.get_by_label("Other names of click_id")).to_have_value("cid, subid")
-        await dialog.get_by_label("Other names of click_id").fill("cid")
-        await dialog.get_by_role("button", name="Save").click()
-        await expect(dialog).to_have_count(0)
-    [config] = await services.conversions.event_configs.list(account.id)
-    assert config.parameter_aliases == {"cid": "click_id", "payout": "value"}
-
-
 async def test_an_event_configuration_is_paused_and_archived(
     open_page: OpenPage, services: Services, account: Account
 ) -> None:

@@ -1,6 +1,6 @@
 """How figures are laid out: numbers on one line, labels apart, scales with their meaning."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from random import Random
 from typing import Any
 
@@ -164,24 +164,6 @@ async def test_no_label_of_a_column_breaks_within_a_word(
         labels = page.locator(".column-labels span")
         await expect(labels).to_have_count(7)
         assert await labels.evaluate_all(BROKEN_WORDS) == []
-
-
-async def test_days_have_a_year_if_they_are_not_all_of_this_one(
-    open_page: OpenPage, services: Services, account: Account
-) -> None:
-    async with open_page() as (page, _):
-        await page.clock.install(time=datetime(2026, 3, 10, 12, tzinfo=UTC))
-        await sign_in(services, page, account.id)
-        await page.goto("/console/overview?period=365d")
-        controls = page.locator(".report-controls")
-        await expect(controls).to_contain_text("Tue, 11 Mar 2025 to Tue, 10 Mar 2026")
-        await page.goto("/console/overview?period=7d")
-        await expect(controls).to_contain_text("Wed 4 Mar to Tue 10 Mar")
-        await expect(controls).not_to_contain_text("2026")
-        await page.goto("/console/overview?from=2024-12-30&to=2025-01-05")
-        labels = page.locator(".report .lines text[text-anchor]")
-        await expect(labels.first).to_have_text("Mon, 30 Dec 2024")
-        await expect(labels.last).to_contain_text("Jan 2025")
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

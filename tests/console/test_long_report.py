@@ -16,46 +16,39 @@ from tracker.reports.joint_counts.report_run import PROGRESS_HEADER
 from tracker.service.services import Services
 
 
-async def test_a_long_report_shows_how_far_it_is_and_goes_on_by_itself(
-    open_page: OpenPage,
-    services: Services,
-    account: Account,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    page_of, release, shares = one_report._page, asyncio.Event(), iter(["0.30", "0.62"])
+@pytest.fixture
+def released(monkeypatch: pytest.MonkeyPatch) -> asyncio.Event:
+    """Let reports take three requests, of which the last one waits for this event."""
+    page_of, event, shares = one_report._page, asyncio.Event(), iter(["0.30", "0.62"])
 
     async def slow(*given: Any) -> object:
         if share := next(shares, None):
             raise TooSlow("report: not done", 1, {PROGRESS_HEADER: share})
-        await release.wait()
+        await event.wait()
         return await page_of(*given)
 
     monkeypatch.setattr(one_report, "_page", slow)
+    return event
+
+
+async def test_a_long_report_shows_how_far_it_is_and_goes_on_by_itself(
+    open_page: OpenPage, services: Services, account: Account, released: asyncio.Event
+) -> None:
     async with open_page() as (page, problems):
         problems.expected.append("503")
         await sign_in(services, page, account.id)
         await page.goto("/console/overview")
         await expect(page.get_by_text("62% is counted")).to_be_visible()
         await expect(page.get_by_role("alert")).to_have_count(0)
-        release.set()
+        released.set()
         await expect(page.locator(".tile").first).to_be_visible()
         await expect(page.get_by_text("is counted")).to_have_count(0)
 
 
 async def test_a_long_report_that_is_shared_goes_on_by_itself(
-    open_page: OpenPage,
-    services: Services,
-    account: Account,
-    monkeypatch: pytest.MonkeyPatch,
+    open_page: OpenPage, services: Services, account: Account, released: asyncio.Event
 ) -> None:
-    page_of, shares = one_report._page, iter(["0.30", "0.62"])
-
-    async def slow(*given: Any) -> object:
-        if share := next(shares, None):
-            raise TooSlow("report: not done", 1, {PROGRESS_HEADER: share})
-        return await page_of(*given)
-
-    monkeypatch.setattr(one_report, "_page", slow)
+    released.set()
     made = await create_share(services, account.id)
     async with open_page() as (page, problems):
         problems.expected.append("503")
@@ -64,10 +57,7 @@ async def test_a_long_report_that_is_shared_goes_on_by_itself(
 
 
 async def test_a_report_that_gets_no_further_is_an_error_with_a_way_to_try_again(
-    open_page: OpenPage,
-    services: Services,
-    account: Account,
-    monkeypatch: pytest.MonkeyPatch,
+    open_page: OpenPage, services: Services, account: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def stuck(*_: object) -> object:
         raise TooSlow("report: not done", 1, {PROGRESS_HEADER: "0.30"})

@@ -245,18 +245,3 @@ async def test_a_failed_attempt_leaves_no_tag_and_names_line_and_tag(
 
 async def all_tags(services: Services, account: Account) -> list[Any]:
     return (await services.links.tags.page(account.id, 1, 100))[0]
-
-
-async def test_a_destination_without_a_scheme_becomes_https(
-    open_page: OpenPage, services: Services, account: Account
-) -> None:
-    async with open_page() as (page, _):
-        await sign_in(services, page, account.id)
-        await page.goto("/console/links")
-        await page.get_by_role("button", name="New link").click()
-        destination = page.get_by_role("textbox", name="Destination")
-        await destination.fill("shop.example/offer?a={click_id}")
-        await destination.press("Enter")
-        await expect(page.get_by_role("dialog")).to_have_count(0)
-    [link] = await links_of(services, account)
-    assert link.destination_url == "https://shop.example/offer?a={click_id}"

@@ -2,10 +2,8 @@
 
 import asyncio
 import re
-from datetime import UTC, datetime, timedelta
-from itertools import pairwise
+from datetime import UTC, datetime
 
-import pytest
 from playwright.async_api import Locator, Page, Route, expect
 
 from tests.console.conftest import OpenPage
@@ -14,30 +12,8 @@ from tests.console.report_queries import phones_and_desktops, query_of
 from tests.conversions.scene import applied
 from tests.factories import create_event_config, create_link, make_click, make_conversion
 from tracker.accounts.accounts import Account
-from tracker.clock import now, now_ms
+from tracker.clock import now_ms
 from tracker.service.services import Services
-
-
-@pytest.mark.parametrize(
-    "query",
-    [
-        "period=constructor&measure=toString&panels=__proto__",
-        "interval=minute&bots=maybe&compare=never&tagOperator=XOR&period=28",
-        "from=2026-02-31&to=2026-03-03",
-        "from=0000-01-01&to=0000-01-02&measure=%25",
-    ],
-)
-async def test_what_an_address_cannot_mean_is_left_out(
-    open_page: OpenPage, services: Services, account: Account, query: str
-) -> None:
-    await phones_and_desktops(services, account)
-    async with open_page() as (page, _):
-        await sign_in(services, page, account.id)
-        await page.goto(f"/console/overview?{query}")
-        await expect(page.locator(".tile").first.locator("strong")).to_have_text("5")
-        await expect(page.locator(".tile", has_text="Clicks")).to_have_attribute(
-            "aria-pressed", "true"
-        )
 
 
 async def test_a_filter_that_is_refused_can_be_removed(
@@ -78,31 +54,17 @@ async def drag(page: Page, series: Locator, begin: float, end: float) -> None:
     await page.mouse.up()
 
 
-@pytest.mark.parametrize(
-    ("interval", "begin", "end", "days"),
-    [
-        ("month", 0.3, 0.7, ("2026-02-01", "2026-03-31")),
-        ("month", 0.0, 0.3, ("2026-01-15", "2026-02-28")),
-        ("week", 0.9, 1.0, ("2026-03-30", "2026-04-10")),
-    ],
-)
 async def test_steps_that_are_dragged_over_are_all_that_is_shown_then(
-    open_page: OpenPage,
-    services: Services,
-    account: Account,
-    interval: str,
-    begin: float,
-    end: float,
-    days: tuple[str, str],
+    open_page: OpenPage, services: Services, account: Account
 ) -> None:
     await create_link(services, account.id)
     async with open_page() as (page, _):
         await sign_in(services, page, account.id)
-        await page.goto(f"/console/overview?from=2026-01-15&to=2026-04-10&interval={interval}")
+        await page.goto("/console/overview?from=2026-01-15&to=2026-04-10&interval=month")
         await expect(page.locator(".series svg.lines")).to_be_visible()
-        await drag(page, page.locator(".series").first, begin, end)
-        await expect(page.get_by_label("From")).to_have_value(days[0])
-        assert (query_of(page)["from"], query_of(page)["to"]) == days
+        await drag(page, page.locator(".series").first, 0.0, 0.3)
+        await expect(page.get_by_label("From")).to_have_value("2026-01-15")
+        assert (query_of(page)["from"], query_of(page)["to"]) == ("2026-01-15", "2026-02-28")
 
 
 async def test_arrow_keys_scroll_a_wide_table_and_years_are_typed_digit_by_digit(
@@ -151,37 +113,3 @@ async def test_a_report_that_arrives_while_a_day_is_typed_takes_no_digit_away(
         await expect(clicks).to_have_text("1")
         await page.keyboard.type("22026")
         await expect(page).to_have_url(re.compile("from=2026-01-02"))
-
-
-async def test_the_line_of_today_ends_now(
-    open_page: OpenPage, services: Services, account: Account
-) -> None:
-    await applied(services, [make_click(account.id, at=now_ms())])
-    moment = now()
-    today, tomorrow = (one.date().isoformat() for one in (moment, moment + timedelta(days=1)))
-    async with open_page() as (page, _):
-        await sign_in(services, page, account.id)
-        await page.goto(f"/console/overview?from={today}&to={tomorrow}&interval=hour&compare=none")
-        series = page.locator(".series").first
-        await series.get_by_text("As a table").click()
-        rows = series.locator("tbody tr")
-        await expect(rows).to_have_count(48)
-        await expect(rows.last).to_contain_text("\N{EN DASH}")
-        line = await series.locator("path.now").get_attribute("d")
-        assert line is not None
-        assert line.count("L") < 24
-
-
-@pytest.mark.parametrize("days", [("2026-11-05", "2026-11-05"), ("2026-10-20", "2026-11-19")])
-async def test_labels_below_the_axis_do_not_overlap(
-    open_page: OpenPage, services: Services, account: Account, days: tuple[str, str]
-) -> None:
-    async with open_page() as (page, _):
-        await sign_in(services, page, account.id)
-        await page.goto(f"/console/overview?from={days[0]}&to={days[1]}&interval=hour")
-        labels = page.locator(".series .labels text[text-anchor]")
-        await expect(labels.first).to_be_visible()
-        boxes = [await label.bounding_box() for label in await labels.all()]
-        edges = [(box["x"], box["x"] + box["width"]) for box in boxes if box]
-        assert len(edges) > 5
-        assert all(end < start for (_, end), (start, _) in pairwise(edges))

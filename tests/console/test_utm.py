@@ -7,7 +7,6 @@ from tests.console.people import sign_in
 from tests.conversions.scene import drained
 from tests.factories import CHROME, create_link
 from tracker.accounts.accounts import Account
-from tracker.links.lists.filter import LinkFilter
 from tracker.service.services import Services
 
 
@@ -80,28 +79,3 @@ async def test_the_list_shows_utm_values_and_finds_the_links_that_share_one(
         facts = page.locator("dl.facts").first
         await expect(facts.get_by_text("UTM medium")).to_be_visible()
         await expect(facts.get_by_text("email", exact=True)).to_be_visible()
-
-
-async def test_utm_columns_of_a_file_are_written_into_destinations_that_lack_them(
-    open_page: OpenPage, services: Services, account: Account
-) -> None:
-    text = (
-        "destination_url,slug,utm_source,utm_campaign\n"
-        "https://shop.example/a?x={slug}#top,one,news letter,\n"
-        "https://shop.example/b?utm_source=kept,two,other,spring\n"
-    )
-    async with open_page() as (page, _):
-        await sign_in(services, page, account.id)
-        await page.goto("/console/links")
-        await page.get_by_role("button", name="Create many").click()
-        await page.get_by_label("One link a line").fill(text)
-        preview = page.get_by_role("region", name="Preview")
-        first = "https://shop.example/a?x={slug}&utm_source=news%20letter#top"
-        second = "https://shop.example/b?utm_source=kept&utm_campaign=spring"
-        await expect(preview.get_by_text(first)).to_be_visible()
-        await expect(preview.get_by_text(second)).to_be_visible()
-        await expect(page.get_by_text("Not used")).to_have_count(0)
-        await page.get_by_role("button", name="Create 2 links").click()
-        await expect(page.get_by_role("dialog")).to_have_count(0)
-    made, *_ = await services.links.lists.page(account.id, LinkFilter(), 1, 25, "slug")
-    assert [link.destination_url for link in made] == [first, second]

@@ -15,6 +15,8 @@ const CASES = [
   ["missing_scope", "account", "your access has changed", "Load the page again."],
   ["forbidden", "session", "accepted only from pages of https://t.example", "https://t.example."],
   ["unauthorized", "e-mail or password", "wrong", "Check both and try again."],
+  ["password_required", "password", "wrong", "ask whoever sent you the link."],
+  ["rate_limited", "rate limit", "600 requests per minute", "Too many requests."],
   ["unavailable", "", "storage is unavailable; try again", "The service is busy."],
   ["unavailable", "DNS", "no answer", "The DNS look-up failed: no answer."],
   ["time_limit", "panels[1]", "not done after 30 seconds", "Choose less"],

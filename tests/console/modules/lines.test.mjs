@@ -95,3 +95,19 @@ test("the guide names the texts of a link among the headings", () => {
   const [, headings] = /that people use:\s([^.]+)\./.exec(guide);
   for (const { label } of TEXTS) assert.ok(headings.split(/,\s+/).includes(label), label);
 });
+
+test("UTM columns are written into destinations that lack them", () => {
+  const text =
+    "destination_url,slug,utm_source,utm_campaign\n" +
+    "https://shop.example/a?x={slug}#top,one,news letter,\n" +
+    "https://shop.example/b?utm_source=kept,two,other,spring\n";
+  const { ignored, rows } = readLinks(text);
+  assert.deepEqual(ignored, []);
+  assert.deepEqual(
+    rows.map(({ link }) => link.destination_url),
+    [
+      "https://shop.example/a?x={slug}&utm_source=news%20letter#top",
+      "https://shop.example/b?utm_source=kept&utm_campaign=spring",
+    ],
+  );
+});

@@ -104,6 +104,7 @@ test("a share of a period rolls, and one of own days does not", () => {
 
 test("a card shows its first panel until another is chosen", () => {
   assert.equal(shownPanel([], CARDS[0]), "link");
+  assert.equal(shownPanel(["__proto__"], CARDS[0]), "link");
   assert.equal(shownPanel(["map", "tag"], CARDS[0]), "tag");
   assert.equal(panelsText(["map"], CARDS[0], "tag"), "map,tag");
   assert.equal(panelsText(["map", "tag"], CARDS[0], "event"), "map,event");

@@ -1,7 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { format } from "console/core/format";
-import { changeText, chartSteps, comparedText, stepLine, zoneText } from "console/reports/words";
+import {
+  changeText,
+  chartSteps,
+  comparedText,
+  daysText,
+  figureOf,
+  stepLine,
+  zoneText,
+} from "console/reports/words";
 
 for (const [kind, now, was, text] of [
   ["number", 108, 100, "+8%"],
@@ -67,4 +75,19 @@ test("the zone of the days before a change is named, and the length of its day",
   const change = { day: "2020-01-11", hours: 23, previousTimeZone: "UTC" };
   const found = zoneText({ timeZone: "Europe/Berlin", timeZoneChanges: [change] });
   assert.match(found, /^Europe\/Berlin; before .*11.*, which has 23 hours, UTC$/);
+});
+
+test("days have a year if they are not all of this one", (context) => {
+  context.mock.timers.enable({ apis: ["Date"], now: Date.parse("2026-03-10T12:00:00Z") });
+  for (const [from, to, text] of [
+    ["2025-03-11", "2026-03-10", "Tue, Mar 11, 2025 to Tue, Mar 10, 2026"],
+    ["2026-03-04", "2026-03-10", "Wed, Mar 4 to Tue, Mar 10"],
+    ["2024-12-30", "2024-12-30", "Mon, Dec 30, 2024"],
+  ])
+    assert.equal(daysText({ from, to }), text);
+});
+
+test("no clicks have no rate", () => {
+  assert.equal(figureOf({ clicks: 0, conversionRate: 0 }, "conversionRate"), null);
+  assert.equal(figureOf({ clicks: 0, value: "2.5" }, "value"), 2.5);
 });
