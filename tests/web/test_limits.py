@@ -16,20 +16,18 @@ from tests.factories import LANDING, create_event_config, create_link
 from tests.links.api.short_links import PATH
 from tests.stores.cache.listening import listening
 from tests.stores.mongodb.profiler import profiled
-from tests.stores.redis.own_redis import unavailable_redis
-from tests.waiting import becomes, eventually
+from tests.waiting import eventually
 from tests.web.client import Client, Response
 from tests.web.world import World
 from tracker.access import api_keys
 from tracker.access.rate_limit import RateLimiter
 from tracker.accounts.accounts import Account
 from tracker.clock import now
-from tracker.metrics import RATE_LIMIT_UNENFORCED, RATE_LIMITED
+from tracker.metrics import RATE_LIMITED
 from tracker.service.services import Services
 from tracker.stores.breaker import Breaker
 from tracker.stores.cache import trusted_memory
 from tracker.stores.redis import keys
-from tracker.stores.redis.clients import redis_for_requests
 from tracker.web.limits import MAX_BODY_BYTES
 
 PER_MINUTE, PER_HOUR = 10, 15
@@ -153,11 +151,7 @@ async def test_the_request_after_the_last_of_an_address_is_refused_until_its_win
     assert abs(again_at - int(response.headers["X-RateLimit-Reset"])) < 2
     assert RATE_LIMITED.labels("ip")._value.get() == before + 2
 
-    await world.services.stores.redis.pexpire(keys.rate_limit("ip", PEER), 30_000)
-    sooner = await listed(world.client, world.secret, world.account)
-    assert (sooner.status, 1 <= int(sooner.headers["Retry-After"]) <= 30) == (429, True)
-    await world.services.stores.redis.pexpire(keys.rate_limit("ip", PEER), 1)
-    await becomes(lambda: world.services.stores.redis.exists(keys.rate_limit("ip", PEER)), 0)
+    await world.services.stores.redis.delete(keys.rate_limit("ip", PEER))
     response = await listed(world.client, world.secret, world.account)
     assert (response.status, limits(response)) == (200, (PER_HOUR, PER_HOUR - PER_MINUTE - 1))
 
@@ -232,9 +226,7 @@ async def test_a_key_that_expires_while_it_is_remembered_uses_up_nothing_of_its_
 
 
 async def test_an_ordinary_request_costs_one_call_for_both_limits_and_no_look_up_of_its_key(
-    world: World,
-    clock: Clock,
-    monkeypatch: pytest.MonkeyPatch,
+    world: World, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(trusted_memory, "monotonic", clock)  # a key in memory stays new
     async with listening(world.services.changes):
@@ -278,23 +270,6 @@ async def test_clicks_events_and_health_have_no_limit(world: World) -> None:
     assert not await world.services.stores.redis.keys("rate_limit:*")
 
 
-async def test_requests_are_answered_while_redis_is_unavailable_and_a_metric_shows_it(
-    world: World,
-) -> None:
-    redis = redis_for_requests(unavailable_redis())
-    world.services.web = world.services.web._replace(
-        rate_limiter=RateLimiter(redis, Breaker(), PER_MINUTE, PER_HOUR)
-    )
-    before = RATE_LIMIT_UNENFORCED._value.get()
-    for _ in range(PER_MINUTE + 2):
-        response = await listed(world.client, world.secret, world.account)
-        assert (response.status, limits(response)) == (200, (PER_MINUTE, PER_MINUTE))
-        check_figures(response)
-    assert (await listed(world.client, None, world.account)).status == 401
-    assert RATE_LIMIT_UNENFORCED._value.get() - before >= PER_MINUTE + 3
-    await redis.aclose()
-
-
 async def test_an_answer_shows_no_limit_where_there_is_none(world: World) -> None:
     world.services.web = world.services.web._replace(
         rate_limiter=RateLimiter(world.services.stores.redis, Breaker(), 0, 0)
@@ -305,8 +280,7 @@ async def test_an_answer_shows_no_limit_where_there_is_none(world: World) -> Non
 
 
 async def test_every_request_with_a_key_or_without_waits_for_its_turn(
-    world: World,
-    monkeypatch: pytest.MonkeyPatch,
+    world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     begin, under_way = asyncio.Event(), []
 

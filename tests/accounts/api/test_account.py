@@ -5,9 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.factories import create_click, create_event_config
 from tests.web.each import each_case
-from tests.web.records import journaled_events
 from tests.web.world import World
 from tracker.clock import iso
 
@@ -83,32 +81,6 @@ async def test_an_invalid_rule_is_named_and_changes_nothing(
     assert refused.error.startswith(message.partition(": must be an object")[0])
     shown = await world.api.get(f"{PATH}?accountId={world.account.id}")
     assert shown.json()["conversion_rules"] == OFF
-
-
-@pytest.mark.parametrize("method", ["GET", "POST"])
-async def test_a_forged_conversion_is_rejected_over_http(
-    world: World,
-    method: str,
-) -> None:
-    config = await create_event_config(world.services, world.account.id)
-    click_id = await create_click(world.services, world.account.id)
-    rules = {"require_pbk": True, "max_value": 10, "no_negative_values": True}
-    await world.api.patch(PATH, accountId=str(world.account.id), conversion_rules=rules)
-    sent: list[tuple[str, int, str]] = [
-        (f"click_id={click_id}", 400, "pbk: "),
-        (f"click_id={click_id}&pbk={config.pbk}&value=-1", 400, "value: "),
-        (f"click_id={click_id}&pbk={config.pbk}&value=10.01", 400, "value: "),
-        (f"click_id={click_id}&pbk={config.pbk}&value=10", 200, ""),
-    ]
-    form = {"Content_Type": "application/x-www-form-urlencoded"}
-    for query, status, field in sent:
-        if method == "GET":
-            answer = await world.client.get(f"/api/event?{query}")
-        else:
-            answer = await world.client.request("POST", "/api/event", form, query.encode())
-        assert answer.status == status, answer.body
-        assert status == 200 or answer.error.startswith(field)
-    assert len(await journaled_events(world.services)) == 1
 
 
 async def test_an_account_is_renamed_and_what_changed_is_audited(world: World) -> None:

@@ -91,24 +91,6 @@ async def test_an_invitation_tells_nothing_of_a_second_factor_before_the_passwor
     assert (await join(world.client, tokens[1])).status == 200
 
 
-async def test_a_password_reset_signs_in_with_the_new_password(world: World) -> None:
-    person = await create_person(world.services, GRACE, "the old password")
-    await world.services.accounts.members.add(world.account.id, person.id, Role.VIEWER)
-    _, token = await world.services.accounts.membership.reset_password_as_operator(person)
-    seen = (await preview(world.client, token)).json()
-    assert seen == {
-        "kind": "password_reset",
-        "email": GRACE,
-        "account": None,
-        "role": None,
-        "has_password": True,
-        "needs_code": False,
-    }
-    assert (await join(world.client, token)).json()["person"]["email"] == GRACE
-    signed_in = await post(world.client, "/api/sign-in", email=GRACE, password=PASSWORD)
-    assert signed_in.status == 200
-
-
 async def test_every_token_that_cannot_be_used_gets_one_answer(world: World) -> None:
     used, withdrawn, expired = [
         await invited(world.services, world.account, f"{number}@example.com") for number in range(3)
@@ -138,11 +120,8 @@ async def test_every_token_that_cannot_be_used_gets_one_answer(world: World) -> 
         ({}, "name: required"),
         ({"name": " "}, "name: 1 to 255 characters"),
         ({"name": "a\nb"}, "name: 1 to 255 characters, no control characters"),
-        ({"name": 1}, "name: must be text"),
         ({"name": "Grace", "password": "x" * 11}, "password: 12 to 256 characters"),
         ({"name": "Grace", "email": "eve@example.com"}, "email: the invitation is for another"),
-        ({"name": "Grace", "role": "owner"}, "role: unknown field"),
-        ({"name": "Grace", "account_id": "x"}, "account_id: must be a UUID"),
     ],
 )
 async def test_a_wrong_field_is_named_and_the_link_stays_usable(

@@ -18,9 +18,7 @@ from tracker.service.services import Services
 @pytest.mark.parametrize("headers", CROSS_SITE.values(), ids=CROSS_SITE)
 @pytest.mark.parametrize("method", ["GET", "POST"])
 async def test_a_cookie_counts_only_from_pages_of_the_console(
-    world: World,
-    method: str,
-    headers: dict[str, str | bytes],
+    world: World, method: str, headers: dict[str, str | bytes]
 ) -> None:
     person = await world.person()
     body = {"accountId": str(world.account.id), "name": "Forged"} if method == "POST" else None

@@ -133,8 +133,7 @@ async def test_guesses_elsewhere_do_not_tell_whether_somebody_has_signed_in_from
 
 
 async def test_passwords_of_shares_and_of_people_are_counted_apart(
-    world: World,
-    monkeypatch: pytest.MonkeyPatch,
+    world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await known_from(world.client, world.services, world.account, ELSEWHERE)
     _, token = await share(world.api, world.account, password=SHARE_PASSWORD)
