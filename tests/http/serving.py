@@ -15,7 +15,7 @@ from tornado.web import Application, RequestHandler
 from tests.http.exchange_record import render
 from tests.waiting import PATIENCE_SECONDS
 from tracker.http.fast_path import FastPath
-from tracker.http.limits import Limits
+from tracker.http.limits import Admission, Limits
 from tracker.http.server import Server
 
 
@@ -29,10 +29,11 @@ async def serving(
     limits: Limits | None = None,
     fast_path: FastPath | None = None,
     tls: ssl.SSLContext | None = None,
+    admission: Admission | None = None,
 ) -> AsyncIterator[tuple[Server, int]]:
     """Run a server, and yield it with its port."""
     sockets = bind_sockets(0, "127.0.0.1")
-    server = Server(delegate, render, limits, fast_path)
+    server = Server(delegate, render, limits, fast_path, admission=admission)
     await server.listen(sockets, tls)
     try:
         yield server, sockets[0].getsockname()[1]

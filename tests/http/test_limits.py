@@ -2,42 +2,22 @@
 
 import asyncio
 import socket
-import ssl
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 import trustme
-from tornado.netutil import bind_sockets
 
 from tests.http.certificates import APPLICATION, issue, trusting
-from tests.http.exchange_record import render
-from tests.http.serving import client_of, get, post
+from tests.http.serving import client_of, get, post, serving
 from tests.waiting import PATIENCE_SECONDS, eventually
 from tracker import metrics
 from tracker.http.limits import Admission, Limits
-from tracker.http.server import Server
 from tracker.http.tls import server_context
 from tracker.limits.network import network_of
 
 
 def refused(reason: str) -> float:
     return float(metrics.CONNECTIONS_REFUSED.labels(reason)._value.get())
-
-
-@asynccontextmanager
-async def admitting(
-    admission: Admission, tls: ssl.SSLContext | None = None, limits: Limits | None = None
-) -> AsyncIterator[tuple[Server, int]]:
-    sockets = bind_sockets(0, "127.0.0.1")
-    server = Server(APPLICATION, render, limits, admission=admission)
-    await server.listen(sockets, tls)
-    try:
-        yield server, sockets[0].getsockname()[1]
-    finally:
-        server.stop()
-        await server.finish(0, 0)
 
 
 class Strangers:
@@ -98,7 +78,7 @@ async def test_an_address_beyond_its_limit_is_refused_and_others_are_answered(
     authority = trustme.CA()
     context = server_context(*issue(authority, tmp_path)) if tls else None
     before = refused("address")
-    async with admitting(Admission(100, 5), context) as (server, port):
+    async with serving(APPLICATION, tls=context, admission=Admission(100, 5)) as (server, port):
         strangers = Strangers(port)
         kept = await strangers.come(5, "127.0.0.2")
         await eventually(lambda: server.connections == 5)
@@ -121,7 +101,8 @@ async def test_handshakes_that_never_complete_are_counted_and_end_in_time(tmp_pa
     context = server_context(*issue(authority, tmp_path))
     before = refused("total")
     files = open_files()
-    async with admitting(Admission(20), context, Limits(head_seconds=3.0)) as (server, port):
+    limits, admission = Limits(head_seconds=3.0), Admission(20)
+    async with serving(APPLICATION, limits, tls=context, admission=admission) as (server, port):
         strangers = Strangers(port)
         came = await strangers.come(20)
         await eventually(lambda: server.connections == 20)
@@ -141,7 +122,7 @@ async def test_handshakes_that_never_complete_are_counted_and_end_in_time(tmp_pa
 async def test_a_handshake_begins_only_after_the_clients_first_byte(tmp_path: Path) -> None:
     authority = trustme.CA()
     context = server_context(*issue(authority, tmp_path))
-    async with admitting(Admission(20), context) as (server, port):
+    async with serving(APPLICATION, tls=context, admission=Admission(20)) as (server, port):
         strangers = Strangers(port)
         await strangers.come(3)
         await eventually(lambda: server.connections == 3)
@@ -156,7 +137,7 @@ async def test_a_handshake_begins_only_after_the_clients_first_byte(tmp_path: Pa
 
 async def test_a_stop_cuts_handshakes_in_progress(tmp_path: Path) -> None:
     context = server_context(*issue(trustme.CA(), tmp_path))
-    async with admitting(Admission(20), context) as (server, port):
+    async with serving(APPLICATION, tls=context, admission=Admission(20)) as (server, port):
         strangers = Strangers(port)
         came = await strangers.come(3)
         await eventually(lambda: server.connections == 3)
