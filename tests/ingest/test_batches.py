@@ -133,9 +133,7 @@ async def test_large_entries_share_a_batch_up_to_32_mb_and_are_then_read_one_by_
     assert batches.applied[2:] == [[4, 5], [6, 7]]
 
 
-async def test_after_failures_batches_become_small_and_then_large_again(
-    services: Services,
-) -> None:
+async def test_after_failures_batches_become_small_and_then_large_again(services: Services) -> None:
     events = await appended(services, [1] * 90)
     batches = Batches(lambda attempt: 2 <= attempt <= 4)
     async with running(consumer_of(services, batches, 8)):

@@ -43,17 +43,6 @@ async def test_entries_that_are_acknowledged_are_not_asked_for_again(
     assert asked == [">"] * 3
 
 
-async def test_two_consumers_share_the_journal_and_nothing_is_applied_twice(
-    services: Services,
-) -> None:
-    for _ in range(30):
-        await services.journal.journal.append(make_click())
-    one, other = Applied(services), Applied(services)
-    await asyncio.gather(*(consumer_of(services, each).burst() for each in (one, other)))
-    assert one.records + other.records == 30
-    assert await clicks_in(services) == 30
-
-
 async def test_entries_of_a_dead_consumer_are_taken_over(services: Services) -> None:
     for _ in range(25):
         await services.journal.journal.append(make_click())

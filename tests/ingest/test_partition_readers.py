@@ -98,9 +98,7 @@ async def test_a_second_drain_gets_half_and_all_when_the_first_has_stopped(
         await until(lambda: len(second.partitions) == PARTITIONS, second)
 
 
-async def test_a_partition_whose_lease_another_has_by_now_is_given_back(
-    services: Services,
-) -> None:
+async def test_a_partition_whose_lease_another_has_by_now_is_given_back(services: Services) -> None:
     drain = readers(services)
     async with closing(drain):
         await drain.adjust()

@@ -4,11 +4,10 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any
 
-import msgspec
 import pytest
 
 from tests.conversions import scene
-from tests.factories import make_conversion, store_click
+from tests.factories import make_conversion
 from tests.ingest import ledger
 from tests.ingest.pending import CONFIG, interposed, pair
 from tests.stores.mongodb.profiler import profiled
@@ -121,14 +120,3 @@ async def test_a_batch_whose_events_find_their_clicks_looks_for_no_pending_event
     assert asked.count("clicks") == 1
     assert "events" not in asked
     assert set(await statuses(services)) == {"attributed"}
-
-
-async def test_an_event_that_a_dead_drain_left_is_joined_with_one_that_meets_its_click(
-    services: Services,
-) -> None:
-    """One drain died when it had stored the event, and another when it had stored the click."""
-    click, event = pair()
-    await scene.applied(services, [event])
-    await store_click(services, click)
-    await scene.applied(services, [msgspec.structs.replace(event, id=2), event])
-    assert await statuses(services) == ["attributed", "attributed"]
