@@ -3,6 +3,7 @@
 Guarantee: a 302 with a click id is returned only after the journal has the click.
 """
 
+import asyncio
 from functools import lru_cache, partial
 from typing import Final, NamedTuple, Self
 from uuid import UUID
@@ -13,7 +14,7 @@ from msgspec.structs import replace
 from tracker.clicks.bots import MAX_USER_AGENT_CHARACTERS
 from tracker.clicks.click import Click
 from tracker.clicks.enrich import Enrichment
-from tracker.clicks.response import AwaitedResponse, ClickResponse, Continuation
+from tracker.clicks.response import Continuation, Recording
 from tracker.clock import iso, moment, now_ms
 from tracker.errors import BadRequest, MethodNotAllowed, NotFound
 from tracker.ids import SLUG, new_click_id
@@ -25,7 +26,7 @@ from tracker.links.domains import Domains
 from tracker.links.hostnames import canonical_hostname
 from tracker.links.link import CachedLink, Link, cached_link
 from tracker.links.macros import MACRO_NAMES
-from tracker.stores.batch import notify
+from tracker.stores.batch import Waiter, notify
 from tracker.stores.redis import keys
 from tracker.syntax.url import parameter
 from tracker.visitor_dimensions import NAMES as VISITOR_DIMENSIONS
@@ -128,15 +129,14 @@ class Redirect:
             return _OPTIONS
         if visit.method not in ("GET", "HEAD"):
             raise MethodNotAllowed(_METHODS)
-        response = AwaitedResponse()
-        self.begin(visit, response)
-        await response.recorded
-        return redirection(response.location)
+        location: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        self.begin(visit, location)
+        return redirection(await location)
 
-    def begin(self, visit: Visit, response: ClickResponse) -> None:
+    def begin(self, visit: Visit, waiter: Waiter[str]) -> None:
         """Answer a GET or HEAD as `answer` does.
 
-        `response` is notified once the click is durable, in this call if there is none; or of an
+        `waiter` gets the Location once the click is durable, in this call if there is none; or an
         error. Raises the errors that need no store.
         """
         slug = _slug(visit)
@@ -147,16 +147,16 @@ class Redirect:
             if known is None:
                 if visit.slug is not None:
                     _check(slug)
-                find_link = partial(self._find_link, visit, response, slug, host, named)
-                self._domains.load(host, visit.address, Continuation(find_link, response))
+                find_link = partial(self._find_link, visit, waiter, slug, host, named)
+                self._domains.load(host, visit.address, Continuation(waiter, find_link))
                 return
             domain = known.value
-        self._find_link(visit, response, slug, host, named, domain)
+        self._find_link(visit, waiter, slug, host, named, domain)
 
     def _find_link(
         self,
         visit: Visit,
-        response: ClickResponse,
+        waiter: Waiter[str],
         slug: str,
         host: str,
         named: bool,
@@ -169,20 +169,20 @@ class Redirect:
         known = self._links.peek(name)
         if known is None:
             _check(slug)
-            record = partial(self._record, visit, response)
-            self._links.load(name, visit.address, Continuation(record, response))
+            record = partial(self._record, visit, waiter)
+            self._links.load(name, visit.address, Continuation(waiter, record))
         else:
-            self._record(visit, response, known.value)
+            self._record(visit, waiter, known.value)
 
-    def _record(self, visit: Visit, response: ClickResponse, link: CachedLink | None) -> None:
+    def _record(self, visit: Visit, waiter: Waiter[str], link: CachedLink | None) -> None:
         opened = self._open(visit, link)
         if opened is None:
             raise NotFound("short link: not found")
-        response.location, click = opened
+        location, click = opened
         if visit.method == "HEAD":
-            notify(response, response.set_result, None)
+            notify(waiter, waiter.set_result, location)
         else:
-            self._journal.append_and_notify(click, response)
+            self._journal.append_and_notify(click, Recording(waiter, location))
 
     def _open(self, visit: Visit, link: CachedLink | None) -> tuple[str, Click] | None:
         """Return the Location and the click of a visit; None if it gets 404."""

@@ -53,7 +53,7 @@ class _Header(msgspec.Struct, frozen=True, gc=False):
 
 
 class _Request(msgspec.Struct, gc=False):
-    """A request until it is answered: the waiter for its record (`stores/batch`)."""
+    """A request until it is answered: the waiter for its Location (`stores/batch`)."""
 
     fast_path: "HotRequests"
     connection: FastPathConnection
@@ -61,7 +61,6 @@ class _Request(msgspec.Struct, gc=False):
     route: str
     id: str
     began: float
-    location: str = ""
 
     def __repr__(self) -> str:
         """Show nothing in logs that the visitor sent."""
@@ -71,9 +70,9 @@ class _Request(msgspec.Struct, gc=False):
         """Return False: a disconnected client's request is still logged."""
         return False
 
-    def set_result(self, _: int | None) -> None:
+    def set_result(self, location: str) -> None:
         """Redirect the visitor: the click is durable, or a HEAD has none."""
-        self.fast_path.redirect(self)
+        self.fast_path.redirect(self, location)
 
     def set_exception(self, error: BaseException) -> None:
         """Answer with an error: the click is not durable."""
@@ -116,9 +115,9 @@ class HotRequests:
             return self._click(connection, head, path, None)
         return path == "/api/event" and head.method == "GET" and self._event(connection, head)
 
-    def redirect(self, request: _Request) -> None:
+    def redirect(self, request: _Request, location: str) -> None:
         """Answer a click whose record is durable."""
-        self._end(request, 302, _REDIRECTED % (request.id, request.location), b"")
+        self._end(request, 302, _REDIRECTED % (request.id, location), b"")
 
     def refuse_click(self, request: _Request, error: BaseException) -> None:
         refused = _refused(request, error)
