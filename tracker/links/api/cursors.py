@@ -1,11 +1,5 @@
-"""Cursors of the list of links: where a page begins, as text with a checksum.
+"""Cursors of the list of links: where a page begins, for one account and order."""
 
-A cursor has no secrets, so its key is no secret either. The checksum detects cursors that are cut,
-made up, or of another account or order.
-"""
-
-import base64
-from hashlib import blake2b
 from typing import Final, NamedTuple
 from uuid import UUID
 
@@ -14,11 +8,10 @@ import msgspec
 from tracker.errors import BadRequest
 from tracker.links.lists.filter import LinkOrder
 from tracker.stores.mongodb.order import Position
+from tracker.syntax.checked_text import checked_bytes, checked_text
 
 MAX_CURSOR_CHARACTERS: Final = 2000
 """Longer than a cursor with a name of 255 characters of 4 bytes."""
-
-_CHECK_BYTES: Final = 8
 
 
 class PageStart(NamedTuple):
@@ -29,26 +22,14 @@ class PageStart(NamedTuple):
 
 
 def cursor_of(account_id: UUID, order: LinkOrder, start: PageStart) -> str:
-    packed = msgspec.msgpack.encode(start)
-    return _text(_check(account_id, order, packed) + packed)
+    return checked_text(msgspec.msgpack.encode(start), account_id.bytes, order)
 
 
 def page_start_of(account_id: UUID, order: LinkOrder, cursor: str) -> PageStart:
     """Return the start of a page. Raises BadRequest if `cursor` is not from `cursor_of`."""
     try:
-        checked = base64.b64decode(cursor + "=" * (-len(cursor) % 4), b"-_", validate=True)
-        packed = checked[_CHECK_BYTES:]
-        if checked[:_CHECK_BYTES] == _check(account_id, order, packed) and _text(checked) == cursor:
-            return msgspec.msgpack.decode(packed, type=PageStart)
+        packed = checked_bytes(cursor, account_id.bytes, order)
+        return msgspec.msgpack.decode(packed, type=PageStart)
     except ValueError:
-        pass
-    raise BadRequest("cursor: must be the next_cursor of a page of the same account and sort")
-
-
-def _text(packed: bytes) -> str:
-    return base64.urlsafe_b64encode(packed).rstrip(b"=").decode()
-
-
-def _check(account_id: UUID, order: LinkOrder, packed: bytes) -> bytes:
-    digest = blake2b(packed, digest_size=_CHECK_BYTES, key=account_id.bytes, person=order.encode())
-    return digest.digest()
+        rule = "must be the next_cursor of a page of the same account and sort"
+        raise BadRequest(f"cursor: {rule}") from None
