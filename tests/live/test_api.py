@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager
 from typing import Any
 
 import pytest
@@ -15,32 +16,29 @@ from tests.factories import (
     make_click,
     make_conversion,
 )
-from tests.live.watching import Watcher, connected, telling, watching
+from tests.live.watching import Watcher, begun, connected, telling
 from tests.waiting import eventually
-from tests.web.client import Client
 from tests.web.world import World
 from tracker.access.roles import Role
-from tracker.accounts.accounts import Account
 from tracker.clock import now_ms
 from tracker.conversions.document import ConversionStatus, document
 from tracker.live import stream
 from tracker.live.hub import MAX_OF_ACCOUNT, LiveHub
-from tracker.service.services import Services
 from tracker.stores.redis import keys
 
 BOT = "Googlebot/2.1 (+http://www.google.com/bot.html)"
 
 
+def opened(world: World) -> AbstractAsyncContextManager[Watcher]:
+    """Return the reader of a stream that a key opens."""
+    bearer = f"Authorization: Bearer {world.secret}"
+    return connected(world.client.port, world.account.id, bearer)
+
+
 @contextlib.asynccontextmanager
-async def watched(
-    services: Services, client: Client, account: Account, secret: str
-) -> AsyncIterator[Watcher]:
-    """Yield the reader of a stream that a key has opened."""
-    bearer = f"Authorization: Bearer {secret}"
-    async with (
-        telling(services),
-        watching(services, client.port, account.id, bearer) as watcher,
-    ):
+async def watched(world: World) -> AsyncIterator[Watcher]:
+    """Yield the reader of a key's stream that has begun."""
+    async with telling(world.services), begun(opened(world)) as watcher:
         yield watcher
 
 
@@ -60,7 +58,7 @@ async def test_what_lands_is_told_exactly_with_the_last_rows(world: World) -> No
         value="12.50",
         payout="2.50",
     )
-    async with watched(world.services, world.client, world.account, world.secret) as watcher:
+    async with watched(world) as watcher:
         await applied(world.services, [*clicks, *bots, *foreign, event])
         told = await watcher.next("clicks")
         assert (told["count"], told["bots"], len(told["rows"])) == (45, 5, 20)
@@ -86,12 +84,7 @@ async def test_a_stream_begins_with_the_last_minutes_and_how_far_the_journal_is_
     clicks = [make_click(world.account.id, at=now_ms() - ago * 60_000) for ago in minutes_ago]
     await applied(world.services, clicks)
     await world.services.stores.redis.xadd(keys.JOURNAL, {"x": "y"}, id=f"{now_ms() - 90_000}-0")
-    async with (
-        telling(world.services),
-        connected(
-            world.client.port, world.account.id, f"Authorization: Bearer {world.secret}"
-        ) as watcher,
-    ):
+    async with telling(world.services), opened(world) as watcher:
         state = await watcher.next("state")
         assert state["clicks"] == 2
         assert 90 <= state["behindSeconds"] < 100
@@ -102,14 +95,14 @@ async def test_a_claimed_conversion_is_told_when_it_counts(world: World) -> None
     await world.services.stores.mongodb["events"].insert_one(
         {**document(event), "status": ConversionStatus.CLAIMED}
     )
-    async with watched(world.services, world.client, world.account, world.secret) as watcher:
+    async with watched(world) as watcher:
         await applied(world.services, [event])
         converted = await watcher.next("conversions")
         assert [row["event_id"] for row in converted["rows"]] == [7]
 
 
 async def test_a_stream_ends_with_its_key(world: World) -> None:
-    async with watched(world.services, world.client, world.account, world.secret) as watcher:
+    async with watched(world) as watcher:
         [key] = await world.services.access.api_keys.list(world.account.id)
         await world.services.access.api_keys.revoke(key.id)
         assert await watcher.next("end") == {"reason": "access_ended"}
@@ -121,10 +114,8 @@ async def test_a_stream_ends_with_its_session(world: World, deed: str) -> None:
     person = await world.person()
     await world.services.accounts.members.add(world.other_account.id, person.person.id, Role.VIEWER)
     fields = [f"Cookie: {person.cookie}={person.secret}", "Sec-Fetch-Site: same-origin"]
-    async with (
-        telling(world.services),
-        watching(world.services, world.client.port, world.account.id, *fields) as watcher,
-    ):
+    stream = connected(world.client.port, world.account.id, *fields)
+    async with telling(world.services), begun(stream) as watcher:
         if deed == "signs out":
             await person.send("DELETE", "/api/session", {})
         elif deed == "switches":
@@ -137,13 +128,11 @@ async def test_a_stream_ends_with_its_session(world: World, deed: str) -> None:
 
 
 async def test_streams_end_first_at_a_stop(world: World) -> None:
-    async with watched(world.services, world.client, world.account, world.secret) as watcher:
+    async with watched(world) as watcher:
         world.services.live.live.stop()
         assert await watcher.next("end") == {"reason": "stopping"}
         assert await watcher.rest() == b""
-        async with connected(
-            world.client.port, world.account.id, f"Authorization: Bearer {world.secret}"
-        ) as another:
+        async with opened(world) as another:
             assert b" 503 " in await another.head()
 
 
@@ -158,16 +147,11 @@ async def test_streams_are_bounded(
         "",
     )
     world.services.live = world.services.live._replace(live=hub)
-    bearer = f"Authorization: Bearer {world.secret}"
     async with contextlib.AsyncExitStack() as stack:
         for _ in range(2):
-            one = await stack.enter_async_context(
-                connected(world.client.port, world.account.id, bearer)
-            )
+            one = await stack.enter_async_context(opened(world))
             assert b" 200 " in await one.head()
-        third = await stack.enter_async_context(
-            connected(world.client.port, world.account.id, bearer)
-        )
+        third = await stack.enter_async_context(opened(world))
         head = await third.head()
         assert f" {status} ".encode() in head
         assert b"Retry-After: 30" in head
@@ -177,11 +161,9 @@ async def test_streams_are_bounded(
 async def test_a_client_that_leaves_while_its_stream_opens_leaves_nothing_behind(
     world: World,
 ) -> None:
-    bearer = f"Authorization: Bearer {world.secret}"
-
     async def is_opened() -> bool:
         """Return whether an account with a stream less than it may have gets another."""
-        async with connected(world.client.port, world.account.id, bearer) as last:
+        async with opened(world) as last:
             if b" 200 " not in await last.head():
                 return False
             await last.next("state")
@@ -190,7 +172,7 @@ async def test_a_client_that_leaves_while_its_stream_opens_leaves_nothing_behind
 
     async with telling(world.services):
         for _ in range(MAX_OF_ACCOUNT):
-            async with connected(world.client.port, world.account.id, bearer):
+            async with opened(world):
                 pass
         await eventually(is_opened)
         await eventually(lambda: not [*world.services.live.live.streams()])
@@ -198,9 +180,7 @@ async def test_a_client_that_leaves_while_its_stream_opens_leaves_nothing_behind
 
 async def test_a_client_that_reads_nothing_at_all_loses_its_connection(world: World) -> None:
     long: Any = stream.LiveEvent("clicks", stream.StreamEnd("x" * 200_000))  # type: ignore[arg-type]
-    async with connected(
-        world.client.port, world.account.id, f"Authorization: Bearer {world.secret}"
-    ) as watcher:
+    async with opened(world) as watcher:
         await watcher.head()
         [one] = world.services.live.live.streams()
         for _ in range(2 * stream.MAX_WAITING):

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
 
 import orjson
@@ -74,11 +74,9 @@ async def connected(port: int, account_id: object, *fields: str) -> AsyncIterato
 
 
 @asynccontextmanager
-async def watching(
-    services: Services, port: int, account_id: object, *fields: str
-) -> AsyncIterator[Watcher]:
+async def begun(stream: AbstractAsyncContextManager[Watcher]) -> AsyncIterator[Watcher]:
     """Yield the reader of a stream that has begun: what lands from now on is told."""
-    async with connected(port, account_id, *fields) as watcher:
+    async with stream as watcher:
         head = await watcher.head()
         assert b" 200 " in head, head
         await watcher.next("state")
