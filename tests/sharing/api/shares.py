@@ -17,10 +17,14 @@ REPORT = {"lastDays": 7, "panels": [{"groupBy": "link"}, {"groupBy": "country"}]
 PASSWORD = "a few unrelated words"
 
 
+async def create(api: KeyedClient, account: Account, **fields: Any) -> Response:
+    given = {"accountId": str(account.id), "name": "Spring", "report": REPORT} | fields
+    return await api.post("/api/shares", **given)
+
+
 async def share(api: KeyedClient, account: Account, **fields: Any) -> tuple[str, str]:
     """Create a share; return its id and token."""
-    given = {"accountId": str(account.id), "name": "Spring", "report": REPORT} | fields
-    response = await api.post("/api/shares", **given)
+    response = await create(api, account, **fields)
     assert response.status == 200, response.body
     made = response.json()
     url, _, token = made["url"].partition("#")
