@@ -6,7 +6,6 @@ delayed a round trip by 100 ms, from one thread by 4. More threads would starve 
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
-from functools import lru_cache
 from io import BytesIO
 from typing import Final, Literal
 
@@ -23,9 +22,6 @@ DEFAULT_BORDER: Final = 4
 _ERROR_CORRECTION: Final = "m"
 """A code is readable while 15 % of it is covered."""
 
-CACHED_IMAGES: Final = 256
-"""Images in memory: 2 KB each, 8 at most."""
-
 
 class QrCodes:
     """The QR codes of a process, made one after the other in a thread."""
@@ -33,24 +29,19 @@ class QrCodes:
     def __init__(self) -> None:
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="qr-code")
 
-    async def image(self, url: str, image_format: ImageFormat, scale: int, border: int) -> bytes:
-        """Return the QR code of `url`; a module has `scale` pixels, the border `border` modules."""
+    async def image(
+        self,
+        text: str,
+        image_format: ImageFormat = "svg",
+        scale: int = DEFAULT_SCALE,
+        border: int = DEFAULT_BORDER,
+    ) -> bytes:
+        """Return a QR code. A module has `scale` pixels, the border `border` modules."""
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._thread, qr_image, url, image_format, scale, border)
-
-    async def secret_image(self, text: str) -> bytes:
-        """Return the QR code of a secret `text` as SVG, without caching it."""
-        loop = asyncio.get_running_loop()
-        size = (DEFAULT_SCALE, DEFAULT_BORDER)
-        return await loop.run_in_executor(self._thread, draw, text, "svg", *size)
+        return await loop.run_in_executor(self._thread, qr_image, text, image_format, scale, border)
 
 
-@lru_cache(maxsize=CACHED_IMAGES)
-def qr_image(url: str, image_format: ImageFormat, scale: int, border: int) -> bytes:
-    return draw(url, image_format, scale, border)
-
-
-def draw(text: str, image_format: ImageFormat, scale: int, border: int) -> bytes:
+def qr_image(text: str, image_format: ImageFormat, scale: int, border: int) -> bytes:
     code = segno.make(text, error=_ERROR_CORRECTION, boost_error=False, micro=False)
     file = BytesIO()
     # Always with a background: scanners cannot read a transparent code on a dark page.

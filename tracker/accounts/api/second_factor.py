@@ -67,7 +67,7 @@ async def begin(call: AccountCall[Nothing, ConfirmPassword]) -> TotpSetup:
     """
     services = call.services
     secret, uri = await services.second_factor_setup.begin(requester_of(call), call.body.password)
-    image = await services.links.qr_codes.secret_image(uri)
+    image = await services.links.qr_codes.image(uri)
     return TotpSetup(secret=secret, uri=uri, qr_svg=image.decode())
 
 
