@@ -39,6 +39,7 @@ _MAX_SLUG_ATTEMPTS = 5
 
 LinkNumbers = dict[UUID, int]
 _Stage = dict[str, Any]
+InTransaction = Callable[[MongoSession, Sequence[Link]], Awaitable[None]]
 
 
 class NewLink(LinkFields, frozen=True, kw_only=True):
@@ -67,22 +68,21 @@ class Links:
 
     async def create(self, new: NewLink) -> Link:
         """Store a new link and return it. Raises BadRequest if its slug is taken on its domain."""
-        for _ in range(1 if new.slug else _MAX_SLUG_ATTEMPTS):
-            link = _new(new, new.slug or new_slug())
-            if await self._insert([link]) is None:
-                await self._publish_new(link)
-                return link
-        raise BadRequest("slug: already taken on this domain", code=ErrorCode.ALREADY_TAKEN)
+        [link] = await self._create([new], "slug")
+        return link
 
     async def create_all(
-        self,
-        new: Sequence[NewLink],
-        in_transaction: Callable[[MongoSession, Sequence[Link]], Awaitable[None]] | None = None,
+        self, new: Sequence[NewLink], in_transaction: InTransaction | None = None
     ) -> list[Link]:
         """Store all links in one transaction, or none.
 
         Raises BadRequest if a slug is taken on its domain, naming the first such link.
         """
+        return await self._create(new, "links[{}].slug", in_transaction)
+
+    async def _create(
+        self, new: Sequence[NewLink], field: str, in_transaction: InTransaction | None = None
+    ) -> list[Link]:
         for _ in range(_MAX_SLUG_ATTEMPTS):
             links = [_new(one, one.slug or new_slug()) for one in new]
             taken = await self._insert(links, in_transaction)
@@ -91,14 +91,11 @@ class Links:
                 return links
             if new[taken].slug:
                 break
-        raise BadRequest(
-            f"links[{taken}].slug: already taken on this domain", code=ErrorCode.ALREADY_TAKEN
-        )
+        message = f"{field.format(taken)}: already taken on this domain"
+        raise BadRequest(message, code=ErrorCode.ALREADY_TAKEN)
 
     async def _insert(
-        self,
-        links: Sequence[Link],
-        in_transaction: Callable[[MongoSession, Sequence[Link]], Awaitable[None]] | None = None,
+        self, links: Sequence[Link], in_transaction: InTransaction | None
     ) -> int | None:
         """Return the index of the first link whose slug is taken; None if all are stored."""
         rows = [_document(link) for link in links]
