@@ -20,7 +20,7 @@ def check(url: str, is_own: Callable[[str, int], bool]) -> None:
 
 OWN = {
     ("go.example.net", 443),
-    ("go.example.net", 80),
+    ("plain.example", 80),
     ("::1", 8000),
     ("xn--bcher-kva.example", 443),
 }
@@ -57,6 +57,7 @@ def is_own(host: str, port: int) -> bool:
         "https://go.example.net/?/c/x",
         "https://go.example.net:8443/c/x",
         "https://other.example/c/x",
+        "https://plain.example/c/x",
     ],
 )
 def test_a_good_destination_passes(url: str) -> None:
@@ -126,7 +127,7 @@ def test_a_bad_destination_is_rejected_with_the_rule(url: str, rule: str) -> Non
         "https://go.example.net:443/c/x?a=1#f",
         "https://GO.Example.NET./c/x",
         "https://go.example.net/api/click?s=x",
-        "HTTP://go.example.net/api/click",
+        "HTTP://plain.example/api/click",
         "https://go.example.net/%63/x",
         "https://go.example.net/c%2Fx",
         "https://go.example.net/a/../c/x",
