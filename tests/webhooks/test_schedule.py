@@ -45,7 +45,8 @@ def test_ten_attempts_are_made_at_the_times_of_the_contract() -> None:
 def test_any_failure_but_a_410_is_retried_by_the_table_or_later_if_the_receiver_says_so(
     attempts: int, code: int | None, retry_after: int | None, jitter: float
 ) -> None:
-    at = next_attempt_at(attempts, NOW, outcome(code, retry_after and str(retry_after)), jitter)
+    field = None if retry_after is None else str(retry_after)
+    at = next_attempt_at(attempts, NOW, outcome(code, field), jitter)
     if attempts >= 10 or code == 410 or (code and 200 <= code <= 299):
         assert at is None
     else:

@@ -57,7 +57,8 @@ async def count(call: FeedCall[AccountQuery, Nothing]) -> Warnings:
     )
     rows = []
     for row in found:
-        config = configs.get(row.get("event_config_id"))
+        config_id = row.get("event_config_id")
+        config = configs.get(config_id) if config_id else None
         if config is None or not is_alias_now(row["warning"], config.parameter_aliases):
             shown = record_of(ConversionEventConfig, config) if config else None
             rows.append(
