@@ -137,8 +137,7 @@ async def test_the_backlog_counts_claimable_deliveries_and_dates_the_oldest(
 
 
 async def test_finished_deliveries_are_deleted_by_an_index(services: Services) -> None:
-    made = await services.stores.mongodb["deliveries"].index_information()
-    expiry = made["expiry"]
+    expiry = (await services.stores.mongodb["deliveries"].index_information())["expiry"]
     assert (expiry["key"], expiry["expireAfterSeconds"]) == ([("expires_at", 1)], 0)
 
 

@@ -193,6 +193,11 @@ async def test_the_code_of_an_endless_answer_counts(
     assert receiver.written < 50_000_000  # what the buffers of two sockets may hold, and more
 
 
+async def test_an_attempt_ends_once_all_is_read_that_is_kept_of_an_answer() -> None:
+    outcome, _ = await outcome_of(held(LONG + b"x" * MAX_BODY_BYTES))
+    assert (outcome.code, outcome.answer) == (200, "x" * MAX_BODY_BYTES)
+
+
 @pytest.mark.parametrize("head", [b"", b"HTTP/1.1 200 OK\r\nX: "])
 async def test_a_head_sent_byte_by_byte_is_no_answer(head: bytes) -> None:
     outcome, receiver = await outcome_of(endless(head, b"x", 0.001))
