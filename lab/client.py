@@ -1,9 +1,4 @@
-"""The load client: keep-alive connections with one request in flight each, and their latencies.
-
-It replaces wrk where that is not installed, at a small part of the processor time that a request
-costs the service, and it can read the answers. Unlike wrk it shares the processor with its loop:
-requests of a `Paced` load are sent up to a millisecond late.
-"""
+"""The load client: keep-alive connections with one request in flight each, and their latencies."""
 
 import asyncio
 import ssl
@@ -45,10 +40,7 @@ class Traffic(Protocol):
 
 
 class Schedule(Protocol):
-    """The times at which requests are due; the caller passes the time.
-
-    A latency counts from the time that `due` returns.
-    """
+    """The times at which requests are due; the caller passes the time."""
 
     def due(self, now: float) -> float | None:
         """Take the next request and return when it was due; None if it is not yet due."""
@@ -62,11 +54,7 @@ class Schedule(Protocol):
 
 
 class Outcome(msgspec.Struct, kw_only=True):
-    """The figures of one load.
-
-    `requests` counts expected answers, in `seconds`. `p50` and `p99` are latencies in seconds, 0
-    without an answer. `errors` counts by kind.
-    """
+    """The expected answers of one load, their latencies in seconds, and its errors by kind."""
 
     requests: int
     seconds: float
@@ -80,16 +68,11 @@ class Outcome(msgspec.Struct, kw_only=True):
 
     @property
     def unsent(self) -> int:
-        """Return the number of requests that could not be sent when they were due."""
         return self.errors.get(NOT_SENT, 0)
 
 
 class Load:
-    """A load on one port of 127.0.0.1 that runs once.
-
-    Its `connections` come in turn from `sources`, addresses of this machine. `answer_seconds`
-    replaces ANSWER_SECONDS.
-    """
+    """A load on one port that runs once; its connections come in turn from `sources`."""
 
     def __init__(
         self,
@@ -118,10 +101,7 @@ class Load:
         self._all_lost = asyncio.Event()
 
     async def run(self, schedule: Schedule) -> Outcome:
-        """Send until the schedule is over, wait for the last answers, and return the outcome.
-
-        Raises OSError or TimeoutError if the service cannot be reached at the start.
-        """
+        """Send until the schedule is over, wait for the last answers, and return the outcome."""
         self._schedule = schedule
         async with asyncio.timeout(OPEN_SECONDS):
             await asyncio.gather(*(self._connect() for _ in range(self._count)))
@@ -145,7 +125,6 @@ class Load:
     def answered(
         self, connection: "_Connection", request: bytes, since: float, answer: bytes
     ) -> None:
-        """Count the answer to `request`, which was due at `since`, and send the next request."""
         now = time.perf_counter()
         self._end_one()
         if self._traffic.is_expected(request, answer):
@@ -265,7 +244,6 @@ class _Connection(asyncio.Protocol):
 
 
 def outcome(latencies: "array[float]", seconds: float, errors: dict[str, int]) -> Outcome:
-    """Return the outcome of a load with these latencies, in any order."""
     ordered = sorted(latencies)
     return Outcome(
         requests=len(ordered),

@@ -1,7 +1,4 @@
-"""The names of countries that reports show, from Babel: `python -m lab.country_names`.
-
-The service reads the file. Babel itself takes 5 MB of each process.
-"""
+"""The file of country names that reports show, from Babel, which would take 5 MB a process."""
 
 from typing import Final
 

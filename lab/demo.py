@@ -1,7 +1,4 @@
-"""A service with an account that has two months of traffic, to look at in a browser.
-
-`make demo` runs it until Ctrl-C, on stores of its own, and keeps nothing.
-"""
+"""A service with an account that has two months of traffic. It runs until Ctrl-C."""
 
 import argparse
 import asyncio
@@ -28,7 +25,6 @@ DEFAULT_PORT: Final = 8080
 
 
 async def run(folder: Path, stores: Settings, port: int) -> None:
-    """Fill an account, start the service, and say where it is. Return when it ends."""
     settings = msgspec.structs.replace(stores, base_url=f"http://localhost:{port}", port=port)
     print(f"storing {CLICKS:,} clicks of two months (some seconds)", flush=True)
     async with open_services(settings) as services:
@@ -58,7 +54,6 @@ async def _export_line(services: Services, account_id: UUID) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the demonstration until it is interrupted. Return the exit code."""
     port: int = _parser().parse_args(arguments).port
     on_own_stores("demo", lambda folder, stores: run(folder, stores, port))
     return 1

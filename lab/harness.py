@@ -87,10 +87,7 @@ class Machine:
 
 
 def on_own_stores(name: str, measure: Callable[[Path, Settings], Coroutine[Any, Any, T]]) -> T:
-    """Return the result of `measure`, given a folder and settings that name running stores.
-
-    Raises SystemExit with code 1 if it cannot measure, with INTERRUPTED after a signal.
-    """
+    """Return the result of `measure`, given a folder and settings that name running stores."""
     with (
         failures_reported(name),
         tempfile.TemporaryDirectory(prefix=f"{name}-") as folder,
@@ -101,11 +98,7 @@ def on_own_stores(name: str, measure: Callable[[Path, Settings], Coroutine[Any, 
 
 @contextmanager
 def failures_reported(name: str) -> Iterator[None]:
-    """Guard a run; print why it has no result, and exit. Its log goes to standard error.
-
-    Raises SystemExit with code 1 if it cannot measure or tried to go beyond loopback, with
-    INTERRUPTED after a signal.
-    """
+    """Guard a run; print why it has no result, and exit. Its log goes to standard error."""
     # This handler serves while the stores start and stop; the loop between has its own.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     logging.configure(Settings(log_level="warning"))
@@ -121,7 +114,6 @@ def failures_reported(name: str) -> Iterator[None]:
 
 
 def run_loop(measure: Callable[[], Coroutine[Any, Any, T]]) -> T:
-    """Return the result of `measure`, which SIGINT and SIGTERM cancel."""
 
     async def cancellable() -> T:
         running = asyncio.current_task()
@@ -145,7 +137,6 @@ async def beside(work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
 async def wait_until(
     is_true: Callable[[], Awaitable[bool]], seconds: float, look_seconds: float
 ) -> bool:
-    """Return True as soon as `is_true` does, False if it does not within `seconds`."""
     deadline = time.monotonic() + seconds
     while not await is_true():
         if time.monotonic() > deadline:

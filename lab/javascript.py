@@ -1,7 +1,4 @@
-"""Check what is written in JavaScript: `python -m lab.javascript`, which `make lint` runs.
-
-eslint and prettier are those that `package-lock.json` pins; they are installed when they are not.
-"""
+"""Check what is written in JavaScript, with the linters that `package-lock.json` pins."""
 
 import subprocess
 import sys

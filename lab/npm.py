@@ -1,8 +1,6 @@
-"""The npm packages of the suite and of `make lint`, as their lock files pin them by SHA-512.
+"""The npm packages of the suite (`python -m lab.npm`) and of `make lint`, pinned by SHA-512.
 
-`python -m lab.npm` (`make test` runs it) installs those with which the suite makes, compiles and
-runs a client in TypeScript. Node.js and npm are those of a package in the virtual environment, so a
-machine needs neither.
+Node.js and npm are those of a package in the virtual environment.
 """
 
 import shutil
@@ -47,7 +45,6 @@ class Packages(NamedTuple):
         return self._installed.exists() and self._installed.read_bytes() == lock
 
     def install(self) -> None:
-        """Install the packages; no script of them is run. Raises CalledProcessError."""
         self.folder.mkdir(exist_ok=True)
         if self.folder != self.source:
             for name in _FILES:
@@ -65,7 +62,6 @@ LINTERS: Final = Packages(_ROOT, _ROOT, "checks JavaScript")
 
 
 def install(packages: Packages) -> None:
-    """Install packages unless they are there. Ends the program if npm fails."""
     if packages.are_installed():
         return
     print(f"installing what {packages.purpose} into {packages.modules} (once, about 5 seconds)")

@@ -25,12 +25,12 @@ _TICKS_PER_SECOND: Final = os.sysconf("SC_CLK_TCK")
 
 def cpu_seconds(pid: int) -> float:
     """Return the user and system time of a process and of its running children."""
-    return sum(_own_cpu_seconds(one) for one in (pid, *_children(pid)))
+    return sum(map(_own_cpu_seconds, (pid, *_children(pid))))
 
 
 def resident_bytes(pid: int) -> int:
     """Return the resident memory of a process and of its running children."""
-    return sum(_own_resident_bytes(one) for one in (pid, *_children(pid)))
+    return sum(map(_own_resident_bytes, (pid, *_children(pid))))
 
 
 def cpu_by_name(pids: Mapping[str, int]) -> dict[str, float]:
@@ -58,7 +58,6 @@ class MemoryWatch:
             await asyncio.sleep(_LOOK_SECONDS)
 
     async def settled(self) -> Memory:
-        """Return the sizes once enough is released, or after SETTLE_SECONDS."""
         await wait_until(self._is_released, SETTLE_SECONDS, _LOOK_SECONDS)
         return Memory(self._before, self._highest, self._now())
 

@@ -49,7 +49,6 @@ class Process:
 
     @property
     def pid(self) -> int:
-        """Return the process id. Raises NotReady if it is not started."""
         if self._running is None:
             raise NotReady(f"{self.name} is not started")
         return self._running.pid
@@ -65,7 +64,6 @@ class Process:
             )
 
     async def kill(self) -> None:
-        """Kill it with SIGKILL; return when it is gone."""
         running, self._running = self._running, None
         if running is not None:
             running.kill()
@@ -85,7 +83,6 @@ class Process:
             self.start()
 
     async def ready(self) -> None:
-        """Wait until it is ready. Raises NotReady if it is not after START_SECONDS."""
         if not await wait_until(self._is_ready, START_SECONDS, _START_LOOK_SECONDS):
             raise NotReady(f"{self.name} is not ready: see {self.log}")
 
@@ -98,7 +95,6 @@ class Process:
         await self.kill()
 
     def end(self) -> None:
-        """Kill it if it runs, and reap it, without a loop."""
         if self._running is not None:
             self._running.kill()
             self._running.wait()
@@ -125,7 +121,6 @@ def with_options(program: Program, *options: str) -> Program:
 
 @asynccontextmanager
 async def running(processes: Sequence[Process]) -> AsyncIterator[None]:
-    """Start processes, yield once they are ready, and end them. Raises NotReady if one is not."""
     try:
         for process in processes:
             process.start()
@@ -154,7 +149,10 @@ def service_process(folder: Path, name: str, role: Role, settings: Settings) -> 
     def command(port: int) -> list[str]:
         return [sys.executable, str(ROOT / "run.py"), "--role", role]
 
-    is_ready = _is_started if role == "drain" else accepts
+    def is_started(port: int, pid: int) -> bool:
+        return True  # nothing more of a drain is visible from outside
+
+    is_ready = is_started if role == "drain" else accepts
     log, variables = folder / f"{name}.log", variables_of(settings)
     return Process(Program(name, log, variables, command, is_ready), settings.port)
 
@@ -168,13 +166,16 @@ def loaded_process(
     *,
     logs_requests: bool = False,
 ) -> Process:
-    """Return a process of the service with its defaults, named by its role, not started.
+    """Return a process of the service, named by its role, not started.
 
-    It has no limits by address, as the whole load comes from one. Unless it `logs_requests`, it
-    logs nothing but warnings.
+    It has no limits by address, as the whole load comes from one.
     """
     settings = msgspec.structs.replace(
-        at_port(port, folder, stores),
+        stores,
+        host="127.0.0.1",
+        port=port,
+        base_url=f"http://127.0.0.1:{port}",
+        data_dir=str(folder / "service"),
         rate_limit_ip_per_minute=0,
         rate_limit_account_per_hour=0,
         miss_limit_ip_per_minute=0,
@@ -185,43 +186,23 @@ def loaded_process(
     return service_process(folder, name or role, role, settings)
 
 
-def at_port(port: int, folder: Path, stores: Settings) -> Settings:
-    """Return the settings of a process on `port` of 127.0.0.1, with every other default."""
-    return msgspec.structs.replace(
-        stores,
-        host="127.0.0.1",
-        port=port,
-        base_url=f"http://127.0.0.1:{port}",
-        data_dir=str(folder / "service"),
-    )
-
-
 def accepts(port: int, pid: int) -> bool:
-    """Return whether `port` of 127.0.0.1 accepts connections; `pid` does not matter."""
     with socket.socket() as probe:
         probe.settimeout(1)
         return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
-def _is_started(port: int, pid: int) -> bool:
-    """Return True: nothing more of a drain is visible from outside."""
-    return True
-
-
 def variables_of(settings: Settings) -> dict[str, str]:
     """Return the settings as environment variables: all of them, so that none is inherited."""
-    values = {
-        field.encode_name: getattr(settings, field.name)
-        for field in msgspec.structs.fields(Settings)
-    }
-    return {
-        name: str(value).lower() if isinstance(value, bool) else str(value)
-        for name, value in values.items()
-    }
+    variables = {}
+    for field in msgspec.structs.fields(Settings):
+        value = getattr(settings, field.name)
+        text = str(value).lower() if isinstance(value, bool) else str(value)
+        variables[field.encode_name] = text
+    return variables
 
 
 def free_ports(count: int) -> list[int]:
-    """Return `count` ports of 127.0.0.1 that nothing listens on at this moment."""
     ports: list[int] = []
     candidates = random.sample(_PORTS, len(_PORTS))
     while len(ports) < count:

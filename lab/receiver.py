@@ -31,10 +31,7 @@ _CLOSED_ERRORS: Final = (OSError, RuntimeError)
 async def receiving(
     respond: Respond, hosts: Sequence[str] = ("127.0.0.1",), port: int = 0
 ) -> AsyncIterator[str]:
-    """Listen on `hosts` and yield the URL of the first; close the connections afterwards.
-
-    Several hosts need a `port`.
-    """
+    """Listen on `hosts` and yield the URL of the first. Several hosts need a `port`."""
     responding: set[asyncio.Task[None]] = set()
     loop = asyncio.get_running_loop()
     server = await loop.create_server(lambda: _Connection(respond, responding), hosts, port)

@@ -24,7 +24,6 @@ _MEET_SECONDS, _LOOK_SECONDS = 20.0, 0.02
 
 
 def cluster_redis(program: Program) -> Program:
-    """Return a Redis that may be in a cluster, from Redis 7.0 on."""
 
     def command(port: int) -> list[str]:
         return [
@@ -40,7 +39,6 @@ def cluster_redis(program: Program) -> Program:
 
 
 def client_of(port: int) -> Redis:
-    """Return a client of one server, without retries."""
     once = Retry(NoBackoff(), 0)
     return Redis(host="127.0.0.1", port=port, socket_timeout=_TIMEOUT_SECONDS, retry=once)
 
@@ -56,10 +54,7 @@ def give_slots(primaries: Sequence[int]) -> None:
 
 
 def add_replica(port: int, of: int) -> None:
-    """Make the server on `port` a replica of that on another, as soon as it knows it.
-
-    Raises RedisError if it cannot be one.
-    """
+    """Make the server on `port` a replica of that on another, as soon as it knows it."""
     with client_of(of) as primary, client_of(port) as replica:
         owner = primary.execute_command("CLUSTER", "MYID")
         _meet(replica, of)

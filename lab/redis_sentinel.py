@@ -17,11 +17,7 @@ SERVICE: Final = "primary"
 def sentinel(
     folder: Path, port: int, primary: int, quorum: int, down_ms: int, failover_ms: int
 ) -> Process:
-    """Return a sentinel, not started, with a file of settings in which it notes what it learns.
-
-    `primary` is the port of the first primary. A server that does not answer for `down_ms` counts
-    as dead.
-    """
+    """Return a sentinel, not started; a server that is silent for `down_ms` counts as dead."""
     folder.mkdir()
     program = redis_program(folder)
     settings = folder / "sentinel.conf"

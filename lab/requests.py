@@ -1,7 +1,4 @@
-"""Requests as bytes, the ids read from their answers, and single requests.
-
-Only `connect`, `ask` and `call` send anything.
-"""
+"""Requests as bytes, the ids read from their answers, and single requests."""
 
 import asyncio
 import json
@@ -102,7 +99,6 @@ def listing(scene: Scene) -> list[bytes]:
 
 
 def head(method: str, path: str, headers: Mapping[str, str]) -> bytes:
-    """Return everything before the body of a request."""
     lines = [f"{method} {path} HTTP/1.1"]
     lines += [f"{name}: {value}" for name, value in {"Host": "127.0.0.1", **headers}.items()]
     return "\r\n".join([*lines, "", ""]).encode()
@@ -130,10 +126,7 @@ def event_id_of(answer: bytes) -> int | None:
 
 
 def message_length(received: bytes) -> int | None:
-    """Return the length of the HTTP message that `received` begins; None until its head is whole.
-
-    A message without Content-Length has no body.
-    """
+    """Return the length of the message that `received` begins; None until its head is whole."""
     end = received.find(_END)
     if end < 0:
         return None
@@ -144,10 +137,7 @@ def message_length(received: bytes) -> int | None:
 async def connect(
     port: int, source: str | None = None
 ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-    """Return a connection from `source`, or from one of many addresses.
-
-    Raises OSError if nothing listens on `port`.
-    """
+    """Return a connection from `source`, or from one of many addresses."""
     address = source or next(_OWNER_ADDRESSES)
     return await asyncio.open_connection("127.0.0.1", port, local_addr=(address, 0))
 
@@ -174,28 +164,18 @@ async def call(
     body: Mapping[str, Any] | None = None,
     source: str | None = None,
 ) -> tuple[str, Any]:
-    """Return the status and the decoded JSON that the API answers to the API key `key`.
-
-    Without an answer they are NO_ANSWER and None.
-    """
+    """Return the status and the decoded JSON of an answer; without one, NO_ANSWER and None."""
     content = b"" if body is None else orjson.dumps(body)
-    fields = {
-        "Authorization": f"Bearer {key}",
-        "Content-Type": "application/json",
-        "Content-Length": str(len(content)),
-    }
-    answer = await ask(port, head(method, path, fields) + content, source)
+    fields = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
+    request = head(method, path, {**fields, "Content-Length": str(len(content))}) + content
+    answer = await ask(port, request, source)
     if not answer:
         return NO_ANSWER, None
     return answer[9:12].decode(), orjson.loads(answer.partition(_END)[2] or b"null")
 
 
 async def call_until_answered(
-    port: int,
-    key: str,
-    method: str,
-    path: str,
-    body: Mapping[str, Any] | None = None,
+    port: int, key: str, method: str, path: str, body: Mapping[str, Any] | None = None
 ) -> tuple[str, Any]:
     """Call again while the service has no answer, as clients do, for PATIENCE_SECONDS at most."""
     deadline = time.monotonic() + PATIENCE_SECONDS

@@ -6,11 +6,7 @@ import msgspec
 
 
 class LoadAudit(msgspec.Struct, kw_only=True):
-    """The comparison of a load's answers with the stores.
-
-    `lost` counts answered ids that are not stored, `differences` figures of reports that differ
-    from the documents; `ended` has a line for each process that ended by itself.
-    """
+    """Answered ids that are not stored, figures that differ, and processes that ended."""
 
     requests: int
     lost: int
@@ -25,17 +21,13 @@ class LoadAudit(msgspec.Struct, kw_only=True):
         ]
 
     def faults(self) -> list[str]:
-        """Return a line for each fault; empty if all is well."""
         lines = [f"{self.lost:,} answered and not stored"] * bool(self.lost)
         lines += [f"{self.differences:,} figures of reports differ"] * bool(self.differences)
         return lines + self.ended
 
 
 def columns(rows: Sequence[Sequence[str]], text_columns: Collection[int]) -> list[str]:
-    """Return a line for each row, with aligned columns.
-
-    `text_columns` has the indexes of the columns with text; the others have figures.
-    """
+    """Return a line for each row, with aligned columns: `text_columns` to the left, figures not."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
 
     def aligned(row: Sequence[str]) -> str:
@@ -49,14 +41,12 @@ def columns(rows: Sequence[Sequence[str]], text_columns: Collection[int]) -> lis
 
 
 def figure_lines(figures: Iterable[tuple[str, str]]) -> list[str]:
-    """Return a line for each name and figure, in two columns."""
     rows = list(figures)
     width = max(len(name) for name, _ in rows)
     return [f"{name:{width}}{figure:>12}" for name, figure in rows]
 
 
 def with_faults(lines: Iterable[str], faults: Iterable[str], notes: Iterable[str] = ()) -> str:
-    """Return the text of a result."""
     return "\n".join(
         [*lines, *(f"note: {note}" for note in notes), *(f"FAULT: {fault}" for fault in faults)]
     )

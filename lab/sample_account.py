@@ -1,19 +1,22 @@
-"""An account as it looks after two months of work, to show the console. Nothing is random.
+"""An account as it looks after two months of work. Nothing is random.
 
-Everything is stored by the service's own stores and drain, so reports agree with it. Only the times
-of links, members, keys and deliveries are set back afterwards.
+Everything is stored by the service's own stores and drain, so reports agree with it.
 """
 
 import random
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from decimal import Decimal
+from operator import itemgetter
 from typing import Any, Final
 from urllib.parse import parse_qs
 from uuid import UUID
 
+from msgspec.structs import replace
+
+from lab.requests import AGENTS
 from lab.sample_data import (
-    BROWSERS,
+    AGENT_WEIGHTS,
     CONTENTS,
     CONVERSION_RATES,
     COUNTRIES,
@@ -24,6 +27,7 @@ from lab.sample_data import (
     TAGS,
     TARGET,
 )
+from lab.scene import new_link
 from tracker.access.audit import AuditObject, FieldChange
 from tracker.access.principal import Actor, ActorKind, Author
 from tracker.access.roles import Role
@@ -36,7 +40,6 @@ from tracker.conversions.event_config import EventConfig, PayoutType
 from tracker.ids import new_click_id
 from tracker.ingest.drain_number import DrainNumber
 from tracker.links.link import Link
-from tracker.links.store import NewLink
 from tracker.service.services import Services
 
 DAYS: Final = 60
@@ -48,13 +51,12 @@ SEED: Final = 7
 
 
 class SampleAccount:
-    """The maker of the account; `link`, `webhook` and `event_id` are what pictures show."""
+    """The maker of the account; `link` and `webhook` are what pictures show."""
 
     def __init__(self, services: Services) -> None:
         self._services = services
         self._random = random.Random(SEED)  # noqa: S311
         self._now = now()
-        self.event_id = 0
 
     async def make(self) -> None:
         self.account: Account = await self._services.accounts.accounts.create("Acme Outdoor")
@@ -79,17 +81,9 @@ class SampleAccount:
         tags = [await self._services.links.tags.create(self.account.id, name) for name in TAGS]
         links = []
         for number, (name, slug, url, tag, _) in enumerate(reversed(LINKS)):
-            new = NewLink(
-                account_id=self.account.id,
-                destination_url=url,
-                internal_name=name,
-                slug=slug,
-                domain_id=None,
-                domain_name="",
-                tags=[tags[tag].id],
-                active=slug != "pod11",
-            )
-            link = await self._services.links.links.create(new)
+            new = new_link(self.account.id, slug, url, tags=[tags[tag].id])
+            shown = replace(new, internal_name=name, active=slug != "pod11")
+            link = await self._services.links.links.create(shown)
             made = self._ago(days=DAYS + len(LINKS) - number)
             await self._set("links", link.id, created_at=made)
             links.append(link)
@@ -123,7 +117,6 @@ class SampleAccount:
         ]
 
     def _time(self) -> datetime:
-        """Return a time before now at which somebody was awake."""
         while True:
             [day] = self._random.choices(range(DAYS), range(2 * DAYS, DAYS, -1))
             [hour] = self._random.choices(range(24), HOUR_WEIGHTS)
@@ -143,7 +136,7 @@ class SampleAccount:
             link_id=links[number].id.bytes,
             domain_name="",
             address=f"203.0.{visitor // 250}.{visitor % 250}",
-            user_agent=self._random.choices(BROWSERS, (36, 26, 20, 5, 6, 4, 3))[0],
+            user_agent=self._random.choices(AGENTS, AGENT_WEIGHTS)[0],
             referrer=self._random.choice(campaign.referrers),
             purpose="",
             edge_country=self._random.choices(list(COUNTRIES), list(COUNTRIES.values()))[0],
@@ -167,7 +160,7 @@ class SampleAccount:
         ]
         made += [(new_click_id().bytes, last), (None, last)]
         events = []
-        for number, (click_id, at) in enumerate(sorted(made, key=_time)):
+        for number, (click_id, at) in enumerate(sorted(made, key=itemgetter(1))):
             config = configs[0 if number % 4 == 0 else 1]
             value = Decimal(self._random.randrange(1_200, 18_000)) / 100
             payout = config.payout if config is configs[0] else round(value * 8 / 100, 2)
@@ -186,7 +179,6 @@ class SampleAccount:
                     checked=True,
                 )
             )
-        self.event_id = events[-4].id
         return events
 
     async def _apply(self, records: Sequence[Any]) -> None:
@@ -219,13 +211,9 @@ class SampleAccount:
         rows = [row async for row in deliveries.find({}, ["created_at"]).sort("_id", 1)]
         for number, row in enumerate(rows):
             code = 503 if number % 9 == 0 else 200
-            attempt = {
-                "at": self._ago(minutes=1 + 75 * number),
-                "milliseconds": 60 + number % 90,
-                "code": code,
-            }
-            attempt |= {"answer": "" if code == 200 else "upstream is down", "error": None}
-            status = "delivered" if code == 200 else "failed"
+            status, answer = ("delivered", "") if code == 200 else ("failed", "upstream is down")
+            attempt = {"at": self._ago(minutes=1 + 75 * number), "milliseconds": 60 + number % 90}
+            attempt |= {"code": code, "answer": answer, "error": None}
             fields = {"status": status, "attempts": [attempt], "created_at": attempt["at"]}
             await deliveries.update_one({"_id": row["_id"]}, {"$set": fields})
 
@@ -236,7 +224,3 @@ class SampleAccount:
         await self._services.stores.mongodb[collection].update_one(
             {"_id": document_id}, {"$set": fields}
         )
-
-
-def _time(pair: tuple[bytes | None, int]) -> int:
-    return pair[1]

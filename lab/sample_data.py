@@ -69,20 +69,9 @@ HOUR_WEIGHTS: Final = (
 )
 """Visitors by the hour of a day in UTC."""
 
-BROWSERS: Final = (
-    "Mozilla/5.0 (iPhone; CPU iPhone OS 18_1 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like "
-    "Gecko) Version/18.1 Mobile/15E148 Safari/604.1",
-    "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) "
-    "Chrome/140.0.0.0 Safari/537.36",
-    "Mozilla/5.0 (Linux; Android 15; Pixel 9) AppleWebKit/537.36 (KHTML, like Gecko) "
-    "Chrome/140.0.0.0 Mobile Safari/537.36",
-    "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0",
-    "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like Gecko) "
-    "Version/18.1 Safari/605.1.15",
-    "Mozilla/5.0 (iPad; CPU OS 18_1 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) "
-    "Version/18.1 Mobile/15E148 Safari/604.1",
-    "Googlebot/2.1 (+http://www.google.com/bot.html)",
-)
+AGENT_WEIGHTS: Final = (36, 20, 26, 6, 4, 1, 4, 1, 1, 1, 3, 0)
+"""Visitors by the user agents that every load has."""
+
 COUNTRIES: Final = {
     "DE": 38, "SE": 14, "US": 11, "FR": 8, "NL": 7, "AT": 5, "NO": 4, "DK": 3, "GB": 3, "CH": 3,
     "BR": 2, "JP": 2, "PL": 2, "ES": 2, "IT": 2, "CA": 1, "AU": 1, "IN": 1, "ZA": 0.5, "SG": 0.5,

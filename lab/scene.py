@@ -1,7 +1,4 @@
-"""The scene of a run: the account, links and event configurations that its load uses.
-
-Each run makes its scene before its load begins, through the services of the product.
-"""
+"""The scene of a run: the account, links and event configurations that its load uses."""
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -36,11 +33,7 @@ class Place(NamedTuple):
 
 
 class Scene(NamedTuple):
-    """An account with its links.
-
-    `key` is an API key, and `pbks` are postback keys. `paths` has the path of each webhook of the
-    account at the receiver, by webhook id.
-    """
+    """An account with its links; `paths` has those of its webhooks at the receiver, by id."""
 
     account_id: UUID
     key: str
@@ -51,7 +44,6 @@ class Scene(NamedTuple):
 
 @asynccontextmanager
 async def open_services(settings: Settings) -> AsyncIterator[Services]:
-    """Yield the services on stores that are ready, with every index, and close them afterwards."""
     base_url = settings.base_url or "http://localhost"
     services = Services(structs.replace(settings, base_url=base_url))
     try:
@@ -90,15 +82,11 @@ def destination_of(slug: str) -> str:
 
 
 async def prepare_load(settings: Settings, links: int) -> Scene:
-    """Make the scene of a load: an account, `links` links and one event configuration.
-
-    Loads with different numbers of links have different slugs.
-    """
+    """Make the scene of a load: an account, `links` links and one event configuration."""
     async with open_services(settings) as services:
         account_id, key = await add_account(services, "Load")
-        config = await services.conversions.event_configs.create(
-            account_id, "Sale", PayoutType.CPA, Decimal(5)
-        )
+        create = services.conversions.event_configs.create
+        config = await create(account_id, "Sale", PayoutType.CPA, Decimal(5))
         slugs = [f"load{links}-{number}" for number in range(links)]
         new = [new_link(account_id, slug, destination_of(slug)) for slug in slugs]
         for first in range(0, links, _LINKS_PER_INSERT):
@@ -111,13 +99,10 @@ async def prepare_faults(settings: Settings, receiver_url: str) -> Scene:
     async with open_services(settings) as services:
         account_id, key = await add_account(services, "Chaos")
         places = await _add_links(services, account_id)
+        create = services.conversions.event_configs.create
         configs = [
-            await services.conversions.event_configs.create(
-                account_id, "Order", PayoutType.CPA, Decimal("7.5")
-            ),
-            await services.conversions.event_configs.create(
-                account_id, "Sale", PayoutType.REV_SHARE, Decimal(12)
-            ),
+            await create(account_id, "Order", PayoutType.CPA, Decimal("7.5")),
+            await create(account_id, "Sale", PayoutType.REV_SHARE, Decimal(12)),
         ]
         paths = {
             await _add_webhook(services, account_id, f"{receiver_url}/{number}"): f"/{number}"

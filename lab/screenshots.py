@@ -1,7 +1,4 @@
-"""Pictures of the console for README and documents, of an account with a month of data.
-
-`make screenshots` writes them to docs/images. A new page is one row of PICTURES.
-"""
+"""Pictures of the console for README and documents, written to docs/images."""
 
 import os
 import socket
@@ -81,7 +78,6 @@ async def _service(stores: Settings, sockets: list[socket.socket]) -> AsyncItera
 
 @asynccontextmanager
 async def _browser(port: int) -> AsyncIterator[Browser]:
-    """Yield a browser to which BASE_URL is the service at `port`."""
     program, environment = chromium.require()
     arguments = chromium.options(f"MAP localhost:80 127.0.0.1:{port}")
     async with async_playwright() as playwright:
@@ -109,9 +105,7 @@ async def _take_one(
     session = await services.access.sessions.start(owner.person_id, owner.account_id, client)
     await context.add_cookies([{"name": "session", "value": session[1], "url": BASE_URL}])
     page = await context.new_page()
-    path = picture.path.format(
-        link=account.link.id, webhook=account.webhook, event_id=account.event_id
-    )
+    path = picture.path.format(link=account.link.id, webhook=account.webhook)
     await page.goto(f"/console/{path}")
     await expect(page.locator("h1").first).to_be_visible()
     await expect(page.locator(".skeleton, [aria-busy=true]")).to_have_count(0)

@@ -1,10 +1,4 @@
-"""The soak: clicks and events at a steady rate for minutes. Does it grow, fail or lose records?
-
-    make soak ARGS='--seconds 120'
-
-Runs a web and a drain process on stores of its own. The client keeps the id of every answer; in the
-end each of them must be stored, once, and counted.
-"""
+"""The soak: clicks and events at a steady rate for minutes. Does it grow, fail or lose records?"""
 
 import argparse
 import asyncio
@@ -51,11 +45,7 @@ class Options(NamedTuple):
 
 
 class Result(msgspec.Struct, kw_only=True):
-    """The figures of a soak.
-
-    `growth` is that of the web process in bytes, None without enough clicks. `unknown` counts
-    stored documents whose ids were not answered.
-    """
+    """The figures of a soak; `growth` is that of the web process, None without enough clicks."""
 
     clicks: int
     events: int
@@ -65,7 +55,6 @@ class Result(msgspec.Struct, kw_only=True):
     audit: LoadAudit
 
     def faults(self) -> list[str]:
-        """Return a line for each fault; empty if all is well."""
         lines = [f"{count:,} {kind}" for kind, count in self.errors.items()]
         lines += self.audit.faults()
         lines += [f"{self.unknown:,} stored and not answered"] * bool(self.unknown)
@@ -102,7 +91,6 @@ class Soak:
         self._began = time.monotonic()
 
     async def run(self) -> Result:
-        """Return the result, with every process ended. Raises NotReady or NotDrained."""
         traffic = Mixed(await prepare_load(self._settings, LINKS))
         async with running(self._processes), open_stores(self._settings) as stores:
             return await self._run(traffic, stores)
@@ -129,7 +117,6 @@ class Soak:
         return load
 
     async def _watch(self, traffic: Mixed, stores: Stores) -> None:
-        """Sample sizes and print progress until cancelled."""
         pids = {one.name: one.pid for one in self._processes} | await stores.pids()
         print_at = self._began + _PROGRESS_SECONDS
         while True:
@@ -143,7 +130,7 @@ class Soak:
                 await self._print_progress(traffic, stores, pids)
 
     async def _print_progress(self, traffic: Mixed, stores: Stores, pids: dict[str, int]) -> None:
-        stored = await stores.stored_about("clicks") + await stores.stored_about("events")
+        stored = await stores.stored("clicks") + await stores.stored("events")
         sizes = ", ".join(f"{name} {_megabytes(pid)}" for name, pid in pids.items())
         recent = sorted(self._loads[-1].latencies[-_RECENT_LATENCIES:])
         print(
@@ -174,7 +161,6 @@ def _megabytes(pid: int) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Return the exit code: 0 without a fault, else 1."""
     parsed = _parser().parse_args(arguments)
     options = Options(**vars(parsed))
     result = on_own_stores("soak", lambda folder, stores: Soak(options, folder, stores).run())

@@ -1,9 +1,6 @@
 """The suite several times, each in another order, beside two busy processes: what is unsteady?
 
-    make steady ARGS=tests/links
-
-It runs a command that runs tests, with the variable SEED: another in each run. The run fails if a
-test was unsteady (it failed, and passed when it was run once more) or failed.
+The run fails if a test was unsteady (it failed, and passed when it was run once more) or failed.
 """
 
 import os
@@ -72,7 +69,6 @@ def _run(command: Sequence[str], runs: int) -> tuple[Found, list[int]]:
 def _running(
     command: Sequence[str], environment: dict[str, str] | None = None
 ) -> Iterator[subprocess.Popen[str]]:
-    """Run a command in a group of its own, which is interrupted and reaped at the end."""
     process = subprocess.Popen(
         command,
         env=os.environ | (environment or {}),

@@ -1,11 +1,4 @@
-"""The traffic of a load, and its schedule: which requests are sent, and when.
-
-    while not schedule.is_over(now):
-        since = schedule.due(now)  # None if it is not yet due
-        request = traffic.next()
-
-Schedules are pure: the caller passes the time.
-"""
+"""The traffic of a load, and its schedule: which requests are sent, and when."""
 
 from array import array
 from collections import Counter, deque
@@ -39,10 +32,7 @@ _REQUESTS_PER_COLD_LINK: Final = 50
 
 
 class Prepared(Traffic):
-    """Prepared requests, sent in order again and again, and all answered with `status`.
-
-    `click_ids` are those of the answers, if `keep_ids` is set.
-    """
+    """Prepared requests, sent again and again; `click_ids` are kept if `keep_ids` is set."""
 
     def __init__(self, requests: Sequence[bytes], status: int, keep_ids: bool = False) -> None:
         self._requests = cycle(requests)
@@ -129,10 +119,7 @@ class Mixed(Traffic):
 
 
 class Visitors(Mixed):
-    """Mixed traffic in which one request in fifty opens a cold link.
-
-    The scene has HOT_LINKS links that are opened all the time, followed by COLD_LINKS ones.
-    """
+    """Mixed traffic on HOT_LINKS links, in which one request in fifty opens one of COLD_LINKS."""
 
     def __init__(self, scene: Scene) -> None:
         super().__init__(scene._replace(places=scene.places[:HOT_LINKS]))

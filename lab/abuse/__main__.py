@@ -15,7 +15,7 @@ import msgspec
 from config.settings import Settings
 from lab.abuse.attack import Target, build
 from lab.abuse.attacker import ROWS, Row, Servers, attacker
-from lab.abuse.result import MAX_SLOWDOWN, MAX_TRIES, Attacked, Phases, Result, line, table
+from lab.abuse.result import MAX_SLOWDOWN, MAX_TRIES, Attacked, Result, line, table
 from lab.client import Load, Outcome, Schedule
 from lab.harness import add_rows, beside, on_own_stores, option_parser
 from lab.many_values import VALUES
@@ -34,10 +34,7 @@ _CONNECTIONS: Final = 64
 
 
 class Options(NamedTuple):
-    """The attacks and the seconds of each; a `rate` of None is half of the sustained rate.
-
-    A day of the attacker has so many `values`.
-    """
+    """The attacks and the seconds of each; a `rate` of None is half of the sustained rate."""
 
     rows: Sequence[Row]
     seconds: float
@@ -61,7 +58,6 @@ class Abuse:
         self._rate = options.rate or 0.0
 
     async def run(self) -> Result:
-        """Return the result, with every process ended. Raises NotReady or NotDrained."""
         shared = [self._servers.web, self._servers.drain]
         base_url = f"http://localhost:{self._port}"
         settings = msgspec.structs.replace(self._settings, base_url=base_url)
@@ -110,17 +106,14 @@ class Abuse:
                 await phase(around)
             before = await phase(around)
             memory = MemoryWatch([served.process, self._servers.drain])
-            async with (
-                beside(memory.run()),
-                attacker(row, seconds, target) as attack,
-            ):
+            async with beside(memory.run()), attacker(row, seconds, target) as attack:
                 with served.disturbed():
                     during, report = await asyncio.gather(phase(seconds), attack())
             after = await phase(around)
             return Attacked(
                 name=row.name,
                 title=row.title,
-                visitors=Phases(before, during, after),
+                visitors={"before": before, "during": during, "after": after},
                 memory=await memory.settled(),
                 drained=await self._seconds_until_drained(),
                 report=report,
@@ -142,7 +135,6 @@ class Abuse:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Return the exit code: 0 if every bound was kept, else 1."""
     parsed = _parser().parse_args(arguments)
     options = Options(**vars(parsed))
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as silent:

@@ -1,24 +1,23 @@
-"""An attack's world and means: the target with its accounts, requests at a fixed rate, the report.
-
-Target and report cross a pipe between processes as JSON.
-"""
+"""An attack's world and means. Target and report cross a pipe between processes as JSON."""
 
 import asyncio
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime
+from ipaddress import IPv4Address
+from itertools import count
 from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 import msgspec
+import orjson
 
 from config.settings import Settings
-from lab.abuse.person import EMAIL, PASSWORD, signs_in
 from lab.client import Load
 from lab.many_values import store_day
 from lab.processes import NotReady
-from lab.requests import call
+from lab.requests import ask, call, head
 from lab.scene import Scene, add_account, open_services, prepare_load
 from lab.traffic import COLD_LINKS, HOT_LINKS, CountedAnswers, Paced
 from tracker.access.roles import Role
@@ -32,6 +31,14 @@ _SLUG: Final = "offer"
 _OPERATOR_ADDRESS: Final = "127.0.0.55"
 VALUES_DAY: Final = date(2026, 1, 1)
 """A day on which strangers gave every click of the attacker's account another campaign."""
+
+PASSWORD: Final = "correct horse battery staple"  # noqa: S105
+_EMAIL: Final = "ada@neighbour.example"
+"""Of a person of the neighbour's account, who signs in from an address that others share."""
+
+_SHARED_ADDRESS: Final = "198.51.100.7"
+_FIRST_ADDRESS: Final = IPv4Address("198.18.0.0")
+_ADDRESSES: Final = count()
 
 _NAMES: Final = ("attacker", "neighbour", "guarded")
 
@@ -53,11 +60,7 @@ class Owner(msgspec.Struct, frozen=True):
 
 
 class Target(msgspec.Struct, frozen=True, kw_only=True):
-    """The service under attack.
-
-    `own_port` is that of a web process for a single attack. `guarded` has every rule against forged
-    conversions switched on, and `neighbour` has proven the custom domain `domain`.
-    """
+    """The service under attack; `own_port` is that of a web process for a single attack."""
 
     port: int
     own_port: int
@@ -74,10 +77,7 @@ class World(NamedTuple):
     keys: dict[str, tuple[UUID, str]]
 
     async def target(self, settings: Settings, port: int, own_port: int) -> Target:
-        """Create the objects of the accounts through the API, and return the target.
-
-        Raises NotReady if the service refuses anything.
-        """
+        """Create the objects of the accounts through the API, and return the target."""
         owners = {name: await self._owner(port, name) for name in _NAMES}
         await self._guard(port)
         await self._prove(settings, port, owners["neighbour"])
@@ -116,7 +116,6 @@ class World(NamedTuple):
     async def _create(
         self, port: int, name: str, method: str, path: str, body: Mapping[str, object]
     ) -> Any:
-        """Return the answer of the API. Raises NotReady if it refuses."""
         account_id, key = self.keys[name]
         content = {"accountId": str(account_id), **body}
         status, value = await call(port, key, method, path, content, _OPERATOR_ADDRESS)
@@ -126,29 +125,27 @@ class World(NamedTuple):
 
 
 async def build(settings: Settings, values: int) -> World:
-    """Make the visitors' links and the accounts, in stores that answer.
-
-    The attacker has a day of so many `values`.
-    """
+    """Make the visitors' links, and the accounts; the attacker has a day of so many `values`."""
     visitors = await prepare_load(settings, HOT_LINKS + COLD_LINKS)
     async with open_services(settings) as services:
         keys = {name: await add_account(services, name) for name in _NAMES}
         hashed = await services.accounts.passwords.hash(PASSWORD)
-        person = await services.accounts.people.create(EMAIL, "Ada", hashed)
+        person = await services.accounts.people.create(_EMAIL, "Ada", hashed)
         await services.accounts.members.add(keys["neighbour"][0], person.id, Role.OWNER)
         await store_day(services.stores.mongodb.database, keys["attacker"][0], VALUES_DAY, values)
         return World(visitors, keys)
 
 
 class Report(msgspec.Struct, kw_only=True):
-    """The answers to an attack.
-
-    `answers` counts by status or by how a connection ended. `findings` has a sentence for
-    each thing that the attacker should not have got.
-    """
+    """The answers to an attack by status, and what the attacker should not have got."""
 
     answers: dict[str, int] = msgspec.field(default_factory=dict)
     findings: list[str] = msgspec.field(default_factory=list)
+
+
+def from_new_address() -> dict[str, str]:
+    """Return the header of another client each time, so that no limit by address answers."""
+    return {"X-Forwarded-For": str(_FIRST_ADDRESS + next(_ADDRESSES))}
 
 
 async def barrage(
@@ -159,10 +156,7 @@ async def barrage(
     allowed: set[str],
     connections: int = 16,
 ) -> Report:
-    """Send what `make` returns, `rate` times a second, and return the counted answers.
-
-    Each answer that is not one of `allowed` is a finding.
-    """
+    """Send what `make` returns, `rate` times a second; an answer not `allowed` is a finding."""
     answers = CountedAnswers(iter(make, b""))
     load = Load(port, answers, connections, [ATTACKER_ADDRESS])
     result = await load.run(Paced(time.perf_counter(), seconds, rate))
@@ -170,7 +164,6 @@ async def barrage(
 
 
 def counted(answers: Mapping[str, int], allowed: set[str]) -> Report:
-    """Return a report with a finding for each of `answers` that is not `allowed`."""
     findings = [
         f"{count:,} answers {kind}"
         for kind, count in sorted(answers.items())
@@ -196,6 +189,33 @@ def one_day(day: date) -> dict[str, str]:
 
 
 async def conversions(port: int, owner: Owner) -> int | None:
-    """Return the number of conversions of the account today; None if its report fails."""
     status, found = await report(port, owner, {"groupBy": "country"})
     return int(found["totals"]["conversions"]) if status == "200" else None
+
+
+async def signs_in(port: int, source: str) -> str:
+    """Let the person sign in through the proxy at `source`, and return the status."""
+    return (await ask(port, attempt(port, _EMAIL, PASSWORD), source))[9:12].decode()
+
+
+def attempt(port: int, email: str, password: str) -> bytes:
+    """Return a sign-in as a page of the console sends it, through a proxy."""
+    fields = {"email": email, "password": password}
+    client = {"X-Forwarded-For": _SHARED_ADDRESS}
+    return from_console(port, "POST", "/api/sign-in", fields, client)
+
+
+def from_console(
+    port: int,
+    method: str,
+    path: str,
+    fields: Mapping[str, str],
+    headers: Mapping[str, str] | None = None,
+) -> bytes:
+    own = {
+        "Host": f"localhost:{port}",
+        "Sec-Fetch-Site": "same-origin",
+        "Content-Type": "application/json",
+    }
+    body = orjson.dumps(fields) if fields else b""
+    return head(method, path, {**own, "Content-Length": str(len(body)), **(headers or {})}) + body

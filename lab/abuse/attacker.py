@@ -10,13 +10,7 @@ import resource
 import ssl
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import (
-    AbstractContextManager,
-    asynccontextmanager,
-    closing,
-    nullcontext,
-    suppress,
-)
+from contextlib import AbstractContextManager, asynccontextmanager, closing, nullcontext, suppress
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
 
@@ -37,7 +31,7 @@ from lab.processes import ROOT, NotReady, Process, Role, running, service_proces
 
 _READY: Final = "ready"
 
-_KEPT_OF_LARGE_REPORTS: Final = 50 * MEGABYTE
+_KEPT_OF_REPORTS: Final = 50 * MEGABYTE
 """The first large reports leave about 30 MB, the next ones next to nothing: small objects of
 visitors lie between what the reports have freed."""
 
@@ -47,13 +41,10 @@ _EXTRA_SECONDS: Final = 40.0
 _LINE_BYTES: Final = 1024 * 1024
 
 Serving = Literal["web", "tls", "unread log", "public targets"]
-"""The web process that an attack meets.
+"""The web process that an attack meets: `web` is the one that attacks share.
 
-- `web`: the one that attacks share
-- `tls`: one with TLS
-- `unread log`: one whose log nobody reads during the attack
-- `public targets`: one that refuses webhooks to this machine; the others allow them, because the
-  receivers of attacks run here
+That of `public targets` refuses webhooks to this machine; the others allow them, because the
+receivers of attacks run here.
 """
 
 
@@ -79,21 +70,14 @@ ROWS: Final = (
     Row("network", "API keys guessed from one IPv6 network", attacks.one_network),
     Row("neighbour", "a neighbour at sign-in uses up attempts", sign_in.neighbour_at_sign_in),
     Row("log", "a log that nobody reads", attacks.nothing, "unread log"),
-    Row(
-        "resolver", "webhooks to names whose DNS is silent", attacks.silent_names, "public targets"
-    ),
+    Row("resolver", "webhooks to names of a silent DNS", attacks.silent_names, "public targets"),
     Row("domains", "claims on other people's domains", attacks.claimed_domains),
     Row("loop", "a webhook to the service itself", attacks.webhook_loop),
     Row("removed-owner", "links of an owner who is removed", removed_owner),
     Row("weak-key", "weak keys that share, make or revoke more", weak_key),
     Row("held", "50 bodies held open by a key that is revoked", held_body),
     Row("reports", "50 crossed reports and overviews", attacks.crossed_reports),
-    Row(
-        "values",
-        "20 reports of a day of many values",
-        attacks.many_values,
-        may_keep=_KEPT_OF_LARGE_REPORTS,
-    ),
+    Row("values", "20 reports of many values", attacks.many_values, may_keep=_KEPT_OF_REPORTS),
     Row("trickle", "a receiver that answers byte by byte", receivers.trickling_receiver),
     Row("gone", "a receiver that is gone", receivers.failing_receiver),
 )
@@ -108,11 +92,7 @@ class Served(NamedTuple):
 
 
 class Servers:
-    """Web and drain, not started, with their logs in `folder`.
-
-    `stores` says where the stores are, and `silent_dns` names a DNS server that never answers.
-    `own_port` is for single attacks.
-    """
+    """Web and drain, not started; `silent_dns` names a DNS server that never answers."""
 
     def __init__(
         self, folder: Path, stores: Settings, silent_dns: str, port: int, own_port: int
@@ -141,7 +121,6 @@ class Servers:
 
     @asynccontextmanager
     async def serving(self, kind: Serving) -> AsyncIterator[Served]:
-        """Yield the web process that an attack of this kind meets."""
         if kind == "web":
             yield Served(self.web)
         elif kind == "tls":
@@ -187,10 +166,7 @@ def _trusting_context() -> ssl.SSLContext:
 async def attacker(
     row: Row, seconds: float, target: Target
 ) -> AsyncIterator[Callable[[], Awaitable[Report]]]:
-    """Yield a function that attacks for `seconds` and returns the report.
-
-    The process of the attacker is ready by then. Raises NotReady if it does not start.
-    """
+    """Yield a function that attacks and returns the report, once the attacker is ready."""
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "lab.abuse.attacker", row.name, str(seconds)),
         cwd=ROOT,

@@ -1,7 +1,4 @@
-"""The attacks. Strangers have no key and flood, forge, or never finish; accounts have a key.
-
-`lab.abuse.attacker` has the table of all attacks.
-"""
+"""The attacks: strangers flood, forge, or never finish; accounts have a key."""
 
 import asyncio
 import random

@@ -37,7 +37,7 @@ async def held_body(target: Target, seconds: float) -> Report:
 
 
 async def _begin(port: int, key: str, body: bytes) -> _Connection:
-    """Send a request but for its last byte. Raises ConnectionError if it is refused by then."""
+    """Send a request but for its last byte."""
     reader, writer = await connect(port)
     fields = {
         "Authorization": f"Bearer {key}",

@@ -2,18 +2,22 @@
 
 import re
 import secrets
-from ipaddress import IPv4Address
-from itertools import count, cycle
+from itertools import cycle
 from typing import Any, Final, NamedTuple
 
 import orjson
 
-from lab.abuse.attack import Report, Target, barrage
-from lab.abuse.person import PASSWORD, from_console
+from lab.abuse.attack import (
+    PASSWORD,
+    Report,
+    Target,
+    barrage,
+    from_console,
+    from_new_address,
+)
 from lab.requests import ask, call
 
 _RATE: Final = 20
-_FIRST_ADDRESS: Final = IPv4Address("198.18.0.0")
 _COOKIE: Final = re.compile(rb"\r\nset-cookie: ([^;\r]+)", re.IGNORECASE)
 
 
@@ -28,7 +32,6 @@ class _Person(NamedTuple):
     cookie: str
 
     async def send(self, method: str, path: str, fields: dict[str, str] | None = None) -> Any:
-        """Return the decoded answer. Raises _Refused if it is an error."""
         request = from_console(self.port, method, path, fields or {}, {"Cookie": self.cookie})
         return _decoded(await ask(self.port, request))
 
@@ -40,13 +43,11 @@ async def removed_owner(target: Target, seconds: float) -> Report:
         tokens = await _tokens_of_removed_owner(target)
     except _Refused as error:
         return Report(findings=[f"the links were not made: {error}"])
-    links, number = cycle(tokens), count()
+    links = cycle(tokens)
 
     def use() -> bytes:
-        # A new address each time, so that no limit answers in place of the link.
-        client = {"X-Forwarded-For": str(_FIRST_ADDRESS + next(number))}
         fields = {"token": next(links), "name": "Eve", "password": PASSWORD}
-        return from_console(target.port, "POST", "/api/join", fields, client)
+        return from_console(target.port, "POST", "/api/join", fields, from_new_address())
 
     return await barrage(target.port, use, _RATE, seconds, {"404"})
 

@@ -22,37 +22,22 @@ much as on the attacker."""
 _MAX_PEAK_BYTES: Final = MEMORY_BYTES + 100 * MEGABYTE
 """The limit of the growth during an attack: what all reports may have, and other requests."""
 
-_HEADS: Final = (
-    "",
-    *("p50", "p99") * 3,
-    "errors",
-    *("MB",) * 3,
-    "drained",
-    "answers to the attacker",
-)
+_HEADS: Final = ("", *("p50", "p99") * 3, "errors", *("MB",) * 3, "drained", "answers")
 _TEXT_COLUMNS: Final = (0, len(_HEADS) - 1)
 """The indexes of the columns with text."""
-
-
-class Phases(msgspec.Struct, frozen=True):
-    """The latencies and errors of visitors before, during and after an attack."""
-
-    before: Outcome
-    during: Outcome
-    after: Outcome
 
 
 class Attacked(msgspec.Struct, kw_only=True):
     """The outcome of one attack.
 
-    `drained` is the seconds from the last visitor until everything was in MongoDB, None if it was
-    not in time. `memory` is that of web and drain together, of which an attack may leave them
-    `may_keep` bytes.
+    `visitors` has what they saw `before`, `during` and `after` it. `drained` is the seconds from
+    the last visitor until everything was in MongoDB, None if it was not in time. `memory` is that
+    of web and drain together, of which an attack may leave them `may_keep` bytes.
     """
 
     name: str
     title: str
-    visitors: Phases
+    visitors: dict[str, Outcome]
     memory: Memory
     drained: float | None
     report: Report
@@ -60,12 +45,11 @@ class Attacked(msgspec.Struct, kw_only=True):
 
     @property
     def slowdown(self) -> float:
-        return self.visitors.during.p99 / (self.visitors.before.p99 or 1.0)
+        return self.visitors["during"].p99 / (self.visitors["before"].p99 or 1.0)
 
     def faults(self) -> list[str]:
-        """Return a line for each broken bound, except the one that counts all tries."""
         lines = list(self.report.findings)
-        for phase, seen in msgspec.structs.asdict(self.visitors).items():
+        for phase, seen in self.visitors.items():
             lines += [f"visitors {phase}: {n:,} {what}" for what, n in seen.errors.items()]
         if (growth := self.memory.after - self.memory.before) > self.may_keep:
             lines.append(f"{growth / MEGABYTE:.0f} MB of memory were not released")
@@ -84,7 +68,6 @@ class Result(msgspec.Struct, kw_only=True):
     audit: LoadAudit
 
     def faults(self) -> list[str]:
-        """Return a line for each fault; empty if every bound was kept."""
         lines = [line for attacked in self.attacks for line in attacked.faults()]
         for name, slowdown in self._slowdowns().items():
             if slowdown > MAX_SLOWDOWN:
@@ -92,7 +75,6 @@ class Result(msgspec.Struct, kw_only=True):
         return lines + self.audit.faults()
 
     def _slowdowns(self) -> dict[str, float]:
-        """Return the median of each attack's tries, by name."""
         tries: dict[str, list[float]] = {}
         for attacked in self.attacks:
             tries.setdefault(attacked.name, []).append(attacked.slowdown)
@@ -116,7 +98,7 @@ def line(attacked: Attacked) -> str:
 
 
 def _row(attacked: Attacked) -> list[str]:
-    phases: tuple[Outcome, ...] = msgspec.structs.astuple(attacked.visitors)
+    phases = attacked.visitors.values()
     latencies = [f"{one * 1000:.1f}" for phase in phases for one in (phase.p50, phase.p99)]
     sizes = [f"{size / MEGABYTE:.0f}" for size in msgspec.structs.astuple(attacked.memory)]
     errors = sum(sum(phase.errors.values()) for phase in phases)

@@ -2,18 +2,16 @@
 
 from collections.abc import Mapping
 from datetime import timedelta
-from ipaddress import IPv4Address
-from itertools import count, cycle
+from itertools import cycle
 from typing import Any, Final
 
 import orjson
 
-from lab.abuse.attack import Report, Target, barrage
+from lab.abuse.attack import Report, Target, barrage, from_new_address
 from lab.requests import call, head, post
 from tracker.clock import iso, now
 
 _RATE: Final = 20
-_FIRST_ADDRESS: Final = IPv4Address("198.18.0.0")
 _ENDS_AFTER: Final = timedelta(hours=1)
 _SCOPES: Final = ("shares:write", "members:write", "keys:write")
 
@@ -27,13 +25,11 @@ async def weak_key(target: Target, seconds: float) -> Report:
         scope: (await _make(target, owner.key, name="weak", scopes=[scope], expires_at=ends))["key"]
         for scope in _SCOPES
     }
-    requests, number = cycle(_attempts(owner.account_id, strong["id"])), count()
+    requests = cycle(_attempts(owner.account_id, strong["id"]))
 
     def attempt() -> bytes:
         scope, method, path, body = next(requests)
-        # A new address each time, so that no limit answers in place of the scopes.
-        client = {"X-Forwarded-For": str(_FIRST_ADDRESS + next(number))}
-        fields = {"Authorization": f"Bearer {weak[scope]}", **client}
+        fields = {"Authorization": f"Bearer {weak[scope]}", **from_new_address()}
         if method == "DELETE":
             return head(method, path, fields)
         return post(path, "application/json", orjson.dumps(body), fields)
@@ -82,7 +78,6 @@ async def _longer_keys(target: Target, key: str, ends: str) -> list[str]:
 
 
 async def _make(target: Target, key: str, **fields: Any) -> dict[str, Any]:
-    """Return a new key of the attacker's account. Raises ConnectionError if it is refused."""
     body = {"accountId": target.attacker.account_id, **fields}
     status, made = await call(target.port, key, "POST", "/api/keys", body)
     if status != "200":

@@ -48,8 +48,10 @@ async def _run(
     async with open_stores(stores) as connected:
         bench = Bench(folder, stores, connected, scenes, options)
         for number in range(1, parsed.rounds + 1):
-            progress = f"round {number} of {parsed.rounds}"
-            await _round(bench, results, progress, line)
+            # A machine that slows down during a round slows no row more often than another.
+            for row in random.sample(rows, len(rows)):
+                line.show(f"round {number} of {parsed.rounds}: {row.key} {row.name}")
+                results.full[row.key].append(await bench.measure(row))
         for row in rows:
             if row.sustained:
                 await _search(bench, row, results, parsed, line)
@@ -62,17 +64,9 @@ async def _run(
     return results
 
 
-async def _round(bench: Bench, results: Results, progress: str, line: ProgressLine) -> None:
-    # A machine that slows down during a round slows no row more often than another.
-    for row in random.sample(results.rows, len(results.rows)):
-        line.show(f"{progress}: {row.key} {row.name}")
-        results.full[row.key].append(await bench.measure(row))
-
-
 async def _search(
     bench: Bench, row: Row, results: Results, parsed: argparse.Namespace, line: ProgressLine
 ) -> None:
-    """Find what a row sustains, and measure it at half of that."""
     search = Search(median(one.landed_rate for one in results.full[row.key]))
     for number in range(1, ATTEMPTS + 1):
         line.show(f"{row.key} sustained, attempt {number} of {ATTEMPTS}: {search.rate:,.0f}/s")

@@ -10,10 +10,9 @@ from lab.bench.rows import FIRST, Row
 
 
 class Stored(msgspec.Struct, kw_only=True):
-    """Documents a second that landed in MongoDB, and what each cost.
+    """Documents a second that landed in MongoDB, and as a multiple of the first row's requests.
 
-    - `ratio`: the rate as a multiple of the first row's requests
-    - `cpu`: processor microseconds for each, by process, the stores among them
+    `cpu` are the processor microseconds of each, by process, the stores among them.
     """
 
     rate: float
@@ -22,21 +21,14 @@ class Stored(msgspec.Struct, kw_only=True):
 
 
 class Arrival(Stored, kw_only=True):
-    """What landed during a load at full speed.
-
-    - `share`: the part of the accepted that is stored two seconds after it
-    - `backlog`: the number of accepted documents that are not stored then
-    """
+    """What landed at full speed: the share of the accepted after two seconds, and the rest."""
 
     share: float
     backlog: float
 
 
 class Sustained(Stored, kw_only=True):
-    """The highest rate at which all that was accepted landed.
-
-    `p50` and `p99` are seconds at that rate, `half_p99` at half of it.
-    """
+    """The highest rate at which all that was accepted landed; `half_p99` is at half of it."""
 
     p50: float
     p99: float
@@ -44,13 +36,9 @@ class Sustained(Stored, kw_only=True):
 
 
 class Figures(msgspec.Struct, kw_only=True):
-    """Medians of one row's rounds.
+    """Medians of one row's rounds; `ratio` is the rate as a multiple of the first row's.
 
-    - `rate`: requests a second; `rates` has that of each round
-    - `p50`, `p99`: seconds
-    - `cpu`: processor seconds for 1,000 requests, by process
-    - `memory`: resident bytes at the end of the load, by process
-    - `ratio`: the rate as a multiple of the first row's
+    `cpu` are the processor seconds for 1,000 requests, and `memory` the resident bytes at the end.
     """
 
     key: str
@@ -76,11 +64,7 @@ def figures(
     sustained: Mapping[str, Measured],
     half: Mapping[str, Sequence[Measured]],
 ) -> list[Figures]:
-    """Return the figures of each row.
-
-    `full`, `sustained` and `half` have what was measured by the row's key: rounds at full speed,
-    the highest rate that was sustained, and rounds at half of that.
-    """
+    """Return the figures of each row, of what was measured by the row's key."""
     first = _rates(full[FIRST]) if FIRST in full else None
     return [
         _figures(

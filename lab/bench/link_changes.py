@@ -14,11 +14,7 @@ _LOOK_SECONDS: Final = 0.001
 
 
 async def measure_changes(port: int, other_port: int, scene: Scene, seconds: float) -> Outcome:
-    """Change one link after the other on `port`; return how soon each is seen on `other_port`.
-
-    A latency counts from the answer to the change. Raises CannotMeasure if a change is refused, or
-    not seen after _SEEN_SECONDS.
-    """
+    """Change links on `port`; return how soon after the answer each is seen on `other_port`."""
     path = f"/api/short-links?accountId={scene.account_id}"
     _, listed = await call(port, scene.key, "GET", path)
     links = [(row["id"], row["slug"]) for row in listed["rows"]]

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
 from contextlib import ExitStack, asynccontextmanager, closing
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -95,7 +95,6 @@ class Bench:
         scenes: Mapping[int, Scene],
         options: Options,
     ) -> None:
-        """Use the scene of `scenes` that has as many links as the row to be measured."""
         self._folder = folder
         self._settings = settings
         self._stores = stores
@@ -105,11 +104,7 @@ class Bench:
     async def measure(
         self, row: Row, pace: float | None = None, seconds: int | None = None
     ) -> Measured:
-        """Measure a row at full speed, or at `pace` requests a second; for `seconds`, if given.
-
-        Requests that cannot be sent at that pace are among the errors of the outcome. Raises
-        CannotMeasure if its processes do not start, answer or drain as they should.
-        """
+        """Measure a row at full speed, or at `pace` requests a second; for `seconds`, if given."""
         await self._stores.empty()
         await self._stores.flush(row.appendfsync)
         scene = self._scenes[row.links]
@@ -120,9 +115,9 @@ class Bench:
             warm_up = max(WARM_UP_REQUESTS, row.links)
             await self._load(port, Prepared(prepared, row.status), warm_up)
             await self._stores.wait_until_drained(DRAIN_SECONDS)
-            measured = await self._measure_load(
-                row, processes, prepared, pace, seconds or self._options.seconds
-            )
+            seconds = seconds or self._options.seconds
+            load = self._run_load(processes, row, prepared, pace, seconds)
+            measured = await self._measure_load(row, processes, load)
             await asyncio.gather(*(process.terminate() for process in processes))
         if measured.outcome.errors.keys() - {NOT_SENT}:
             raise CannotMeasure(f"row {row.key}: {measured.outcome.errors}")
@@ -142,7 +137,7 @@ class Bench:
         return requests.clicks(scene.places, number)
 
     async def _load(self, port: int, traffic: Prepared, count: int) -> None:
-        """Send requests that are not measured. Raises CannotMeasure after any wrong answer."""
+        """Send requests that are not measured."""
         load = Load(port, traffic, CONNECTIONS)
         try:
             outcome = await load.run(Closed(time.perf_counter(), WARM_UP_SECONDS, count))
@@ -152,18 +147,13 @@ class Bench:
             raise CannotMeasure(f"port {port}: {outcome.requests:,} answers, and {outcome.errors}")
 
     async def _measure_load(
-        self,
-        row: Row,
-        processes: Sequence[Process],
-        prepared: list[bytes],
-        pace: float | None,
-        seconds: int,
+        self, row: Row, processes: Sequence[Process], load: Awaitable[Outcome]
     ) -> Measured:
         stored = await self._count_stored(row)
         stores = await self._stores.pids()
         appended_to = {"redis": stores["redis"]} if row.appends else {}
         before = _cpu_seconds(processes, stores)
-        outcome = await self._run_load(processes, row, prepared, pace, seconds)
+        outcome = await load
         after = _cpu_seconds(processes, appended_to)
         landed = None
         if row.stored is not None:
@@ -182,7 +172,7 @@ class Bench:
 
     async def _count_stored(self, row: Row) -> int:
         # Not counted one by one, which would add a microsecond of MongoDB to each click.
-        return 0 if row.stored is None else await self._stores.stored_about(row.stored)
+        return 0 if row.stored is None else await self._stores.stored(row.stored)
 
     async def _run_load(
         self,
@@ -192,14 +182,13 @@ class Bench:
         pace: float | None,
         seconds: int,
     ) -> Outcome:
-        options, port = self._options, processes[0].port
+        port = processes[0].port
         if row.requests == "changes":
             scene = self._scenes[row.links]
             return await measure_changes(port, processes[1].port, scene, seconds)
-        if options.use_wrk:
+        if self._options.use_wrk:
             connections = CONNECTIONS if pace is None else PACED_CONNECTIONS
-            wanted = (prepared, connections, seconds, pace)
-            return await wrk.run(self._folder, port, *wanted)
+            return await wrk.run(self._folder, port, prepared, connections, seconds, pace)
         load = Load(port, Prepared(prepared, row.status), CONNECTIONS)
         now = time.perf_counter()
         if pace is None:
@@ -209,7 +198,7 @@ class Bench:
 
 @asynccontextmanager
 async def _logs_read(row: Row, processes: Sequence[Process]) -> AsyncIterator[None]:
-    """Read the logs of processes. Raises CannotMeasure if the first should have logged requests."""
+    """Read the logs of processes."""
     paths = [path for process in processes if (path := log_of(row, process))]
     with ExitStack() as stack:
         logs = [stack.enter_context(closing(LogPipe(path))) for path in paths]

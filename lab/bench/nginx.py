@@ -1,8 +1,6 @@
 """nginx as others use it: redirecting only, and with Lua recording each click in Redis first.
 
-The second makes the promise that this service makes for its answer: a redirect with a click id
-leaves once Redis has the click. It does nothing more: no bots, macros, domains or conversions, and
-nothing leaves Redis. Debian has what it needs: nginx-light, libnginx-mod-http-lua, lua-nginx-redis.
+Debian has what it needs: nginx-light, libnginx-mod-http-lua, lua-nginx-redis.
 """
 
 import shutil
@@ -85,12 +83,10 @@ content_by_lua_block {{
 
 
 def missing() -> str:
-    """Return why nginx cannot be measured; empty if it can."""
     return "" if shutil.which("nginx") else "nginx is not installed"
 
 
 def missing_for_lua() -> str:
-    """Return why nginx with Lua and Redis cannot be measured; empty if it can."""
     absent = [one.name for one in (*_LUA_MODULES, _CLIENT) if not one.exists()]
     return missing() or (f"nginx has no {', '.join(absent)}" if absent else "")
 
@@ -114,18 +110,12 @@ def recording(folder: Path, redis_url: str, scene: Scene) -> Program:
 
 
 def _program(folder: Path, answer: str, prepared: str = "", modules: str = "") -> Program:
+    given = {"folder": folder, "access_log": access_log(folder), "modules": modules}
+
     def command(port: int) -> list[str]:
         configuration = folder / "nginx.conf"
-        configuration.write_text(
-            _CONFIGURATION.format(
-                folder=folder,
-                access_log=access_log(folder),
-                port=port,
-                answer=answer,
-                prepared=prepared,
-                modules=modules,
-            )
-        )
+        text = _CONFIGURATION.format(port=port, answer=answer, prepared=prepared, **given)
+        configuration.write_text(text)
         return ["nginx", "-c", str(configuration), "-e", str(folder / "nginx-error.log")]
 
     return Program("nginx", folder / "nginx.log", {}, command, accepts)

@@ -25,8 +25,6 @@ Serving = Literal[
 ]
 RequestKind = Literal["clicks", "events by key", "events by click", "links", "changes"]
 
-_DRAINS: Final = ("drain 1", "drain 2")
-
 FIRST: Final = "a"
 """The row that all others are compared with."""
 
@@ -59,41 +57,28 @@ class Row(NamedTuple):
         return self.serving not in ("tornado", "front", "nginx")
 
 
+_CLICK: Final = Row(
+    "c", "click; drain in another process", "web and drain", stored="clicks", sustained=True
+)
+
 ROWS: Final = (
     Row("a", "bare redirect, Tornado's own server", "tornado"),
     Row("b", "bare redirect, our front", "front"),
-    Row("c", "click; drain in another process", "web and drain", stored="clicks", sustained=True),
-    Row("d", "click; drain in the same process", "all", stored="clicks", sustained=True),
-    Row(
-        *("e", "c, Redis flushing each append", "web and drain"),
-        stored="clicks",
-        sustained=True,
-        appendfsync="always",
-    ),
+    _CLICK,
+    _CLICK._replace(key="d", name="click; drain in the same process", serving="all"),
+    _CLICK._replace(key="e", name="c, Redis flushing each append", appendfsync="always"),
     Row("f1", "event by postback key", "web and drain", "events by key", "events"),
     Row("f2", "event by click id", "web and drain", "events by click", "events"),
     Row("g", "list of short links, by API key", "web and drain", "links"),
     Row("h", "redirect by nginx", "nginx"),
     Row("i", "click; nginx and Lua append it to Redis", "nginx and Lua"),
     Row("j", "i, Redis flushing each append", "nginx and Lua", appendfsync="always"),
-    Row(
-        *("k", "c, of 20,000 links", "web and drain"),
-        stored="clicks",
-        sustained=True,
-        links=20_000,
-    ),
-    Row(
-        *("l", "c, two web processes, two drains, 4 partitions", "two of each"),
-        stored="clicks",
-        sustained=True,
+    _CLICK._replace(key="k", name="c, of 20,000 links", links=20_000),
+    _CLICK._replace(
+        key="l", name="c, two web processes, two drains, 4 partitions", serving="two of each"
     ),
     Row("m", "c, without the access log", "web and drain", stored="clicks", access_log=False),
-    Row(
-        "n",
-        "change of a link, seen by another process",
-        "two web processes",
-        "changes",
-    ),
+    Row("n", "change of a link, seen by another process", "two web processes", "changes"),
 )
 
 
@@ -105,10 +90,7 @@ def missing(row: Row) -> str:
 
 
 def processes_of(row: Row, folder: Path, stores: Settings, scene: Scene) -> list[Process]:
-    """Return the processes that serve a row, not started; the first one answers.
-
-    Logs and the service's files are in `folder`; `stores` says where the stores are.
-    """
+    """Return the processes that serve a row, not started; the first one answers."""
     [port, other_port] = free_ports(2)
     process = partial(loaded_process, folder, logs_requests=row.access_log)
     if row.serving == "nginx":
@@ -121,10 +103,8 @@ def processes_of(row: Row, folder: Path, stores: Settings, scene: Scene) -> list
         return [process(stores, "all", port)]
     if row.serving == "two of each":
         shared = msgspec.structs.replace(stores, journal_partitions=4, web_concurrency=2)
-        return [
-            process(shared, "web", port),
-            *(process(shared, "drain", port, name) for name in _DRAINS),
-        ]
+        drains = [process(shared, "drain", port, name) for name in ("drain 1", "drain 2")]
+        return [process(shared, "web", port), *drains]
     if row.serving == "two web processes":
         return [
             process(stores, "web", port, "web"),

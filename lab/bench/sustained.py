@@ -11,10 +11,6 @@ from lab.bench.measure import Measured
 ATTEMPTS: Final = 4
 """Rates that are tried."""
 
-_FIRST: Final = 1.0
-"""The first rate that is tried, as a multiple of what lands at full speed for ten seconds: 0.92 to
-1.03 was found for a minute."""
-
 _STEP: Final = 1.05
 """The factor to the next rate, until one was sustained and one was not."""
 
@@ -30,7 +26,7 @@ class Search:
     """
 
     def __init__(self, landed_rate: float) -> None:
-        self.rate = landed_rate * _FIRST
+        self.rate = landed_rate
         self.best: Measured | None = None
         self._sustained: float | None = None
         self._failed: float | None = None

@@ -30,7 +30,6 @@ def table(found: Sequence[Figures], wanted: Sequence[Target]) -> str:
 
 
 def _sustained(found: Sequence[Figures]) -> list[str]:
-    """Return what counts first: the rate at which everything lands, and what that costs."""
     rows = [_sustained_row(one, one.sustained) for one in found if one.sustained is not None]
     return columns([_SUSTAINED_HEADS, *rows], (0, 1, 5)) if rows else []
 
@@ -44,7 +43,6 @@ def _sustained_row(found: Figures, sustained: Sustained) -> list[str]:
 
 
 def _landed(found: Sequence[Figures]) -> list[str]:
-    """Return what is stored in MongoDB at full speed, and what that costs altogether."""
     rows = [_cost_row(one, one.arrival) for one in found if one.arrival is not None]
     return columns([_LANDED_HEADS, *rows], (0, 1, 5)) if rows else []
 

@@ -1,8 +1,7 @@
 """wrk, a load generator in C: how it is started, and how its output is read.
 
-A script lets it hold a rate: a connection takes the next free time of a schedule and waits for it.
-A latency counts from when the request was sent. There must therefore be more connections than
-requests in flight, so that no request waits for a connection.
+A script lets it hold a rate. A latency counts from when the request was sent, so there must be more
+connections than requests in flight.
 """
 
 import asyncio
@@ -76,11 +75,7 @@ async def run(
     seconds: int,
     pace: float | None = None,
 ) -> Outcome:
-    """Send `requests` in turn to 127.0.0.1 and return the outcome.
-
-    Each connection sends as fast as it is answered, or all together `pace` a second. Two files are
-    left in `folder`. Raises CannotMeasure if wrk does not end in time or prints no result.
-    """
+    """Send `requests` in turn, as fast as they are answered or all together `pace` a second."""
     script, prepared = folder / "wrk.lua", folder / "requests"
     script.write_text(_SCRIPT if pace is None else _SCRIPT + _SCHEDULE.replace("RATE", str(pace)))
     prepared.write_bytes(b"".join(requests))
@@ -109,7 +104,6 @@ async def run(
 
 
 def parse(printed: str) -> Outcome:
-    """Return the outcome that wrk printed. Raises CannotMeasure if it printed none."""
     total = _TOTAL.search(printed)
     percentiles = {
         int(part): float(number) * _UNITS[unit]

@@ -1,8 +1,4 @@
-"""The audit of a run: answers against stored documents, and these against deliveries.
-
-Pure: add every stored click, event and delivery, in any order, then ask for the findings. What the
-rollups say of the documents is for `scripts.verify`.
-"""
+"""The audit of a run: answers against stored documents, and these against deliveries. Pure."""
 
 import re
 from collections import Counter, defaultdict
@@ -39,11 +35,7 @@ class Figure(NamedTuple):
 
 
 class Receiver:
-    """The record of the webhooks' receiver.
-
-    `received` counts the accepted messages of each notification by message id; `refused` has the
-    ids of those that were refused at first.
-    """
+    """The webhooks' receiver: accepted messages by notification and id, and refused ones."""
 
     def __init__(self) -> None:
         self.received: defaultdict[Notification, Counter[str]] = defaultdict(Counter)
@@ -51,7 +43,6 @@ class Receiver:
         self._messages = 0
 
     def accept(self, path: str, message_id: str, body: bytes) -> bool:
-        """Record a message and return whether it is accepted."""
         notification = path, int(orjson.loads(body)["event"])
         if notification not in self.received and message_id not in self.refused:
             self._messages += 1
@@ -180,10 +171,7 @@ def of_deliveries(
     paths: Mapping[UUID, str],
     receiver: Receiver,
 ) -> list[Figure]:
-    """Compare stored `events` and deliveries (`rows`) with what `receiver` got.
-
-    `paths` are those of the webhooks, all of one account.
-    """
+    """Compare stored `events` and deliveries (`rows`) with what `receiver` got."""
     expected = {
         (path, event["_id"])
         for event in events

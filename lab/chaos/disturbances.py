@@ -1,8 +1,4 @@
-"""The disturbances of a run: which process is killed or stopped when, and for how long.
-
-`schedule` is pure: a seed has one schedule. Each process keeps its address and its folder when it
-is killed and started again.
-"""
+"""The disturbances of a run: which process is killed or stopped when, and for how long."""
 
 import asyncio
 import shutil
@@ -11,30 +7,25 @@ from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from itertools import islice
-from pathlib import Path
 from random import Random
 from typing import Final, NamedTuple
 
-from msgspec import structs
-
-from config.settings import Settings
-from lab.chaos.topology import TOPOLOGIES, Topology
+from lab.chaos.redis_servers import cut, empty
+from lab.chaos.topology import DRAINS, Processes
 from lab.harness import wait_until
-from lab.processes import NotReady, Process, free_ports, service_process
-
-SERVICE_KINDS: Final = ("kill web", "kill drain", "stop web", "stop drain")
-LAG_SECONDS: Final = 3.0
-"""How long the replicas of Redis lag before their primary is killed."""
+from lab.processes import NotReady
 
 MAX_SECONDS: Final = 14.0
 """The longest disturbance: longer than any timeout of the service, and longer than a drain may be
 silent before the others take over its entries."""
 
+_LAG_SECONDS: Final = 3.0
+"""How long the replicas of Redis lag before their primary is killed."""
+
 _SPOOL_SECONDS: Final = 30.0
 """How long the spool may take to be empty, to take records, and to be there again."""
 
 _LOOK_SECONDS: Final = 0.02
-
 _MAX_SHARE: Final = 0.1
 """The limit of one disturbance, as a share of the whole time."""
 
@@ -49,8 +40,7 @@ class Disturbance(NamedTuple):
     have lagged or together with them (away), have its port accept connections and close them, or
     have its copies deleted (empty).
     The folder of the spool may be removed (remove) while Redis is down.
-    `at` is in seconds from the beginning; `process` names a process of the kind's target,
-    or a store.
+    `at` is in seconds from the beginning; `process` names a process of the service, or a store.
     """
 
     at: float
@@ -60,7 +50,6 @@ class Disturbance(NamedTuple):
 
     @property
     def action(self) -> str:
-        """Return what is done: the first word of the kind."""
         return self.kind.partition(" ")[0]
 
     @property
@@ -69,10 +58,8 @@ class Disturbance(NamedTuple):
         return "redis" if self.action == "remove" else self.process
 
 
-def schedule(
-    seed: int, seconds: float, count: int, drains: int, kinds: Sequence[str]
-) -> list[Disturbance]:
-    """Return `count` disturbances in order of time, about as many of each kind."""
+def schedule(seed: int, seconds: float, count: int, kinds: Sequence[str]) -> list[Disturbance]:
+    """Return `count` disturbances in order of time, about as many of each kind; always the same."""
     random = Random(seed)  # noqa: S311
     share = seconds * (1 - _CALM_SHARE) / max(1, count)
     longest = min(MAX_SECONDS, seconds * _MAX_SHARE)
@@ -80,15 +67,11 @@ def schedule(
         Disturbance(
             at=seconds * _CALM_SHARE + share * (number + random.random()),
             kind=kind,
-            process=_process(random, kind, drains),
+            process=_process(random, kind),
             seconds=longest * random.random() ** 2,
         )
         for number, kind in enumerate(islice(_in_turn(random, kinds), count))
     ]
-
-
-def drain_names(drains: int) -> list[str]:
-    return [f"drain {number}" for number in range(1, drains + 1)]
 
 
 def _in_turn(random: Random, kinds: Sequence[str]) -> Iterator[str]:
@@ -96,56 +79,11 @@ def _in_turn(random: Random, kinds: Sequence[str]) -> Iterator[str]:
         yield from random.sample(kinds, len(kinds))
 
 
-def _process(random: Random, kind: str, drains: int) -> str:
+def _process(random: Random, kind: str) -> str:
     target = kind.partition(" ")[2]
     if target == "spool":  # of the web process, which must live to notice
         return "web"
-    return random.choice(drain_names(drains)) if target == "drain" else target
-
-
-class Processes:
-    """The processes of the service, `web`, `drain 1`, …, and its stores.
-
-    `settings` are those of the service.
-    """
-
-    def __init__(self, folder: Path, drains: int, topology: str) -> None:
-        [web] = free_ports(1)
-        self.topology = Topology(TOPOLOGIES[topology], folder)
-        self.stores = self.topology.processes
-        self.settings = Settings(
-            host="127.0.0.1",
-            port=web,
-            base_url=f"http://127.0.0.1:{web}",
-            redis_url=self.topology.redis.url,
-            mongodb_uri=self.topology.mongod.uri,
-            journal_replicas=self.topology.redis.journal_replicas,
-            journal_partitions=self.topology.redis.journal_partitions,
-            data_dir=str(folder / "service"),
-            # Visitors have addresses, by which the audit distinguishes them.
-            trusted_proxies="1",
-            store_ip=True,
-            # The receiver is on this machine.
-            webhook_allow_private=True,
-            log_level="warning",
-        )
-        # Drains log which entries they take over; the web process would log every request.
-        talkative = structs.replace(self.settings, log_level="info")
-        self.service = [
-            service_process(folder, "web", "web", self.settings),
-            *(service_process(folder, name, "drain", talkative) for name in drain_names(drains)),
-        ]
-
-    @property
-    def kinds(self) -> tuple[str, ...]:
-        return (*SERVICE_KINDS, *self.topology.actions)
-
-    async def named(self, name: str) -> Process:
-        found = next((one for one in self.service if one.name == name), None)
-        return found or await self.topology.primary(name)
-
-    def __iter__(self) -> Iterator[Process]:
-        return iter([*self.stores, *self.service])
+    return random.choice(DRAINS) if target == "drain" else target
 
 
 class Disturber:
@@ -176,7 +114,7 @@ class Disturber:
 
 
 @asynccontextmanager
-async def closing(port: int) -> AsyncIterator[None]:
+async def _closing(port: int) -> AsyncIterator[None]:
     """Accept connections on `port` and close them at once, as a balancer without a backend does."""
 
     def close(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -187,57 +125,53 @@ async def closing(port: int) -> AsyncIterator[None]:
 
 
 async def _disturb(processes: Processes, disturbance: Disturbance) -> None:
-    store, topology = disturbance.process, processes.topology
+    name, seconds, redis = disturbance.process, disturbance.seconds, processes.redis
+    process = await processes.named(name)
     match disturbance.action:
         case "demote":
-            await topology.demote(store)
+            await asyncio.to_thread((redis if name == "redis" else processes.mongod).demote)
         case "cut":
-            await topology.cut(await topology.primary(store))
+            await asyncio.to_thread(cut, process.port)
         case "empty":
-            await topology.empty(await topology.primary(store))
+            await asyncio.to_thread(empty, process.port)
         case "lag":
-            primary = await topology.primary(store)
-            replicas = await topology.replicas(primary)
+            replicas = await asyncio.to_thread(redis.replicas, process)
             for one in replicas:
                 one.stop()
-            await asyncio.sleep(LAG_SECONDS)
-            await primary.kill()
+            await asyncio.sleep(_LAG_SECONDS)
+            await process.kill()
             for one in replicas:
                 one.resume()
-            await asyncio.sleep(disturbance.seconds)
-            primary.start()
+            await asyncio.sleep(seconds)
+            process.start()
         case "away":
-            primary = await topology.primary(store)
-            servers = [primary, *await topology.replicas(primary)]
+            servers = [process, *await asyncio.to_thread(redis.replicas, process)]
             for one in servers:
                 await one.kill()
-            await asyncio.sleep(disturbance.seconds)
+            await asyncio.sleep(seconds)
             for one in servers:
                 one.start()
         case "close":
-            process = await processes.named(store)
             await process.kill()
-            async with closing(process.port):
-                await asyncio.sleep(disturbance.seconds)
+            async with _closing(process.port):
+                await asyncio.sleep(seconds)
             process.start()
         case "remove":
-            await _remove_spool(processes, disturbance.seconds)
+            await _remove_spool(processes, seconds)
         case "kill":
-            process = await processes.named(store)
             await process.kill()
-            await asyncio.sleep(disturbance.seconds)
+            await asyncio.sleep(seconds)
             process.start()
         case _:
-            process = await processes.named(store)
             process.stop()
-            await asyncio.sleep(disturbance.seconds)
+            await asyncio.sleep(seconds)
             process.resume()
 
 
 async def _remove_spool(processes: Processes, seconds: float) -> None:
     """Remove the spool of the web process twice while Redis is down.
 
-    What a dead web process left is replayed first: nobody could write that again. Raises NotReady.
+    What a dead web process left is replayed first: nobody could write that again.
     """
     folder = processes.settings.data_path / "spool"
 

@@ -7,7 +7,7 @@ import asyncio
 import itertools
 import re
 from random import Random
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from lab.requests import ask, call, call_until_answered, head
 from lab.scene import Place, Scene
@@ -17,17 +17,12 @@ _LOOK_SECONDS: Final = 0.02
 _CHANGE: Final = re.compile(rb"[?&]change=(\d+)")
 
 
-class _ChangedLink(NamedTuple):
-    id: str
-    place: Place
+_Link = tuple[str, Place]
+"""The id of a link, and where visitors open it."""
 
 
 class LinkChanges:
-    """Changes of the links of `scene`, and looks at where they lead.
-
-    `changed` counts answered changes, `looks` redirects, and `old` redirects to a destination that
-    was changed before.
-    """
+    """Changes of links, and looks at where they lead; `old` counts redirects to what was before."""
 
     def __init__(self, scene: Scene, port: int, seed: int) -> None:
         self.changed = self.looks = self.old = 0
@@ -42,57 +37,57 @@ class LinkChanges:
         path = f"/api/short-links?accountId={self._scene.account_id}"
         rows = (await self._call("GET", path))["rows"]
         places = {one.slug: one for one in self._scene.places}
-        links = [_ChangedLink(row["id"], places[row["slug"]]) for row in rows]
+        links = [(row["id"], places[row["slug"]]) for row in rows]
         await asyncio.gather(self._keep_changing(links, stop), self._keep_looking(links, stop))
 
-    async def _keep_changing(self, links: list[_ChangedLink], stop: asyncio.Event) -> None:
+    async def _keep_changing(self, links: list[_Link], stop: asyncio.Event) -> None:
         for number in itertools.count(1):
             if stop.is_set():
                 return
-            link = self._random.choice(links)
+            link_id, _ = self._random.choice(links)
             url = f"https://shop.test/landing?c={{country}}&change={number}"
             body = {"accountId": str(self._scene.account_id), "destination_url": url}
-            path = f"/api/short-links/{link.id}"
+            path = f"/api/short-links/{link_id}"
             async with self._free:
                 status, _ = await call(self._port, self._scene.key, "PATCH", path, body)
             if status == "200":
                 self.changed += 1
-                self._answered[link.id] = number
+                self._answered[link_id] = number
             await asyncio.sleep(_CHANGE_SECONDS)
 
-    async def _keep_looking(self, links: list[_ChangedLink], stop: asyncio.Event) -> None:
+    async def _keep_looking(self, links: list[_Link], stop: asyncio.Event) -> None:
         while not stop.is_set():
             async with self._free:
-                await self._look(self._random.choice(links))
+                await self._look(*self._random.choice(links))
             await asyncio.sleep(_LOOK_SECONDS)
 
-    async def _look(self, link: _ChangedLink) -> None:
-        shown = await self._shown(link)
+    async def _look(self, link_id: str, place: Place) -> None:
+        shown = await self._shown(place)
         if shown is None:
             return
         self.looks += 1
-        if shown < self._answered.get(link.id, 0) and not await self._is_stored(link, shown):
+        if shown < self._answered.get(link_id, 0) and not await self._is_stored(link_id, shown):
             self.old += 1
 
-    async def _shown(self, link: _ChangedLink) -> int | None:
+    async def _shown(self, place: Place) -> int | None:
         """Return the change to whose destination the link leads; None without a redirect."""
         fields = {
-            "Host": link.place.host or "127.0.0.1",
+            "Host": place.host or "127.0.0.1",
             "X-Forwarded-For": f"81.3.{self._random.randrange(250)}.7",
         }
-        answer = await ask(self._port, head("HEAD", f"/c/{link.place.slug}", fields))
+        answer = await ask(self._port, head("HEAD", f"/c/{place.slug}", fields))
         if not answer.startswith(b"HTTP/1.1 302"):
             return None
         found = _CHANGE.search(answer)
         return int(found[1]) if found else 0
 
-    async def _is_stored(self, link: _ChangedLink, shown: int) -> bool:
+    async def _is_stored(self, link_id: str, shown: int) -> bool:
         """Return whether MongoDB has this destination.
 
         An earlier change that was never answered may have come last.
         """
         account = f"accountId={self._scene.account_id}"
-        row = await self._call("GET", f"/api/short-links/{link.id}?{account}")
+        row = await self._call("GET", f"/api/short-links/{link_id}?{account}")
         found = _CHANGE.search(row["destination_url"].encode())
         return shown == (int(found[1]) if found else 0)
 

@@ -31,6 +31,9 @@ class Alone:
     def primary(self) -> Process:
         return self.processes[0]
 
+    def replicas(self, primary: Process) -> list[Process]:
+        return []
+
     def demote(self) -> None:
         return
 
@@ -63,7 +66,6 @@ class ReplicaSet:
         _initiate(self._ports)
 
     def is_complete(self) -> bool:
-        """Return whether there is a primary, and the others are in step."""
         with suppress(PyMongoError):
             states = [_hello(port) for port in self._ports]
             primaries = [one for one in states if one.get("isWritablePrimary")]
@@ -79,7 +81,6 @@ class ReplicaSet:
         return random.choice(self.processes)  # noqa: S311
 
     def demote(self) -> None:
-        """Have another member take over, if one can now."""
         with suppress(PyMongoError), _mongo_client(self.primary().port) as mongod:
             mongod.admin.command({"replSetStepDown": 10})
 

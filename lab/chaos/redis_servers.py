@@ -1,7 +1,4 @@
-"""The Redis servers of a run: one, or several that take over from each other.
-
-Every server keeps its address and its folder when it is killed and started again.
-"""
+"""The Redis servers of a run: one, or several that take over from each other."""
 
 import random
 from collections.abc import Sequence
@@ -37,9 +34,6 @@ class SingleRedis(Alone):
         [port] = free_ports(1)
         self.url = redis_url(port)
         self.processes = [Process(_redis(folder), port)]
-
-    def replicas(self, primary: Process) -> list[Process]:
-        return []
 
 
 class Replicated:
@@ -97,7 +91,6 @@ class Replicated:
         return [one for one in self._servers if one is not primary]
 
     def demote(self) -> None:
-        """Have another server take over, if one can now."""
         with suppress(RedisError), client_of(self._sentinels[0]) as client:
             client.sentinel_failover(SERVICE)
 
@@ -117,10 +110,7 @@ class Cluster:
         ]
 
     def prepare(self) -> None:
-        """Share out the slots among the first three servers, and make the others their replicas.
-
-        Raises RedisError if that fails.
-        """
+        """Share out the slots among the first three servers, and make the others their replicas."""
         ports = [one.port for one in self.processes]
         give_slots(ports[:SERVERS])
         for replica, primary in zip(ports[SERVERS:], ports, strict=False):
@@ -142,7 +132,6 @@ class Cluster:
         return [one for one in self.processes if self._follows(one.port, primary.port)]
 
     def demote(self) -> None:
-        """Have the replica of a primary take over, if it can now."""
         for replica in self.replicas(self.primary()):
             with suppress(RedisError), client_of(replica.port) as client:
                 client.execute_command("CLUSTER", "FAILOVER")
@@ -166,7 +155,6 @@ def cut(port: int) -> None:
 
 
 def _role_of(port: int) -> list[Any]:
-    """Return what the server on `port` is, as Redis says it; nothing if it does not answer."""
     with suppress(RedisError), client_of(port) as client:
         return list(client.execute_command("ROLE"))
     return []

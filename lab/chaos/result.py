@@ -1,4 +1,4 @@
-"""The result of a run, for people and for programs."""
+"""The result of a run as text, and its faults. Pure."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -12,33 +12,11 @@ EXPECTED: Final = ("click 503", "event 503")
 """Other answers that are right while a store is unavailable: the client tries again later."""
 
 
-class Undrained(msgspec.Struct, kw_only=True):
-    """The records that are still not drained after the run.
-
-    `entries` has a line for each of the first journal entries: which drain holds it, how long.
-    """
-
-    journal: int = 0
-    entries: list[str] = []
-    spool_files: int = 0
-    dead_letters: int = 0
-
-    def figures(self) -> list[Figure]:
-        return [
-            Figure("journal entries not drained", self.journal, is_fault=True),
-            Figure("spool files not replayed", self.spool_files, is_fault=True),
-            Figure("dead letters", self.dead_letters, is_fault=True),
-        ]
-
-
 class Result(msgspec.Struct, kw_only=True):
     """The figures of a run.
 
-    - `disturbances`: by kind
-    - `other_answers`: by kind of request and status
-    - `report_differences`: totals of POST /api/reports that differ from what is stored, in words
-    - `held`: a line for each of the first journal entries that are left
-    - `p99_wait`, `longest_wait`: seconds from a request to its answer
+    `disturbances` counts by kind, `other_answers` by kind of request and status. `held` has a line
+    for each of the first journal entries that are left. Waits are in seconds.
     """
 
     seed: int
@@ -53,7 +31,6 @@ class Result(msgspec.Struct, kw_only=True):
     longest_wait: float
 
     def faults(self) -> list[str]:
-        """Return a line for each broken promise; empty if all were kept."""
         return [
             *(f"{one.number:,} {one.name}" for one in self.figures if one.is_fault and one.number),
             *(
@@ -65,16 +42,12 @@ class Result(msgspec.Struct, kw_only=True):
             *(f"report: {line}" for line in self.report_differences),
         ]
 
-    def numbers(self) -> dict[str, int]:
-        """Return every figure by its name."""
-        return {one.name: one.number for one in self.figures}
-
     def table(self) -> str:
-        answers = {f"answers {kind}": number for kind, number in self.other_answers.items()}
-        numbers = {**self.disturbances, **self.numbers(), **answers}
         rows = [
             (f"seconds, seed {self.seed}", f"{self.seconds:.0f}"),
-            *((name, f"{number:,}") for name, number in numbers.items()),
+            *((kind, f"{number:,}") for kind, number in self.disturbances.items()),
+            *((one.name, f"{one.number:,}") for one in self.figures),
+            *((f"answers {kind}", f"{number:,}") for kind, number in self.other_answers.items()),
             ("wait for an answer, 99th percentile", f"{self.p99_wait:.3f} s"),
             ("longest wait", f"{self.longest_wait:.3f} s"),
         ]

@@ -171,8 +171,7 @@ class Ledger:
 class LedgerTraffic(Traffic):
     """Traffic that records every answer, and its own schedule: `rate` requests a second.
 
-    No request is sent twice. The requests of a group are due at one time. The schedule is over when
-    `stop` is set.
+    No request is sent twice. The requests of a group are due at one time.
     """
 
     unsent = 0
@@ -226,10 +225,7 @@ class LedgerTraffic(Traffic):
 async def run_load(
     scene: Scene, port: int, ledger: Ledger, seed: int, rate: float, stop: asyncio.Event
 ) -> None:
-    """Send requests until `stop` is set and each of them is answered or cut.
-
-    Raises OSError or TimeoutError if the service cannot be reached at the start.
-    """
+    """Send requests until `stop` is set and each of them is answered or cut."""
     traffic = LedgerTraffic(Requests(scene, seed, ledger.newest), ledger, rate, stop)
     load = Load(port, traffic, CONNECTIONS, answer_seconds=ANSWER_SECONDS)
     try:

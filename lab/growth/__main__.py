@@ -60,7 +60,6 @@ async def _run(folder: Path, stores: Settings, parsed: argparse.Namespace) -> Sa
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Return the exit code: 0 if every bound holds, else 1."""
     parsed = _parser().parse_args(arguments)
     machine = Machine()
     samples = on_own_stores("growth", lambda folder, stores: _run(folder, stores, parsed))

@@ -72,7 +72,6 @@ async def _measure_traffic(run: Run, size: Size, accounts: _Accounts) -> None:
 
 
 async def _load(service: Service, accounts: _Accounts, count: int) -> tuple[Cost, Cost]:
-    """Send clicks, then conversions, of accounts drawn at random."""
     draw = Random(count)  # noqa: S311
     clicked = clicks(draw.choices(accounts.places, k=count), count)
     pbks = draw.choices(accounts.pbks, k=count)

@@ -31,7 +31,6 @@ class Webhooks(NamedTuple):
 
 
 async def create_webhooks(settings: Settings, number: int, urls: Sequence[str]) -> Webhooks:
-    """Create webhooks with these targets in turn, as many for an account as it may have."""
     async with open_services(settings) as services:
         configs = await create_accounts(services, math.ceil(number / MAX_WEBHOOKS_PER_ACCOUNT))
         # Those of one account are made one after the other, so neighbours are of different ones.
@@ -47,7 +46,6 @@ async def create_webhooks(settings: Settings, number: int, urls: Sequence[str]) 
 
 
 async def add_backlog(webhooks: Webhooks, deliveries: int) -> None:
-    """Make so many deliveries due, about as many of each webhook."""
     conversions = math.ceil(deliveries * len(webhooks.configs) / len(webhooks.ids))
     configs = cycle(webhooks.configs)
     async with draining(webhooks.settings) as (services, parts):

@@ -1,7 +1,6 @@
 """Medians of the samples, the factors between them, and which bounds hold. Pure."""
 
 import math
-import operator
 from collections import defaultdict
 from collections.abc import Sequence
 from statistics import median
@@ -64,7 +63,7 @@ def _figures(row: Row, samples: Samples) -> Figures:
         small=small,
         large=large,
         factor=factor,
-        bounds=row.bounds,
+        bounds=", ".join(f"{sign} {bound:g} {unit}" for sign, bound, unit in row.bounds),
         holds=_holds(row, large, factor) if row.bounds else None,
     )
 
@@ -77,21 +76,16 @@ def _factor(small: float | None, large: float | None) -> float | None:
 
 def _holds(row: Row, large: float | None, factor: float | None) -> bool:
     """Return whether every bound holds. A figure that is missing or failed breaks its bounds."""
-    bounds = (
-        (row.max_factor, factor, operator.le),
-        (row.max_large, large, operator.le),
-        (row.min_factor, factor, operator.ge),
-        (row.min_large, large, operator.ge),
-    )
-    return all(
-        figure is not None and not math.isinf(figure) and compare(figure, bound)
-        for bound, figure, compare in bounds
-        if bound is not None
-    )
+    for sign, bound, unit in row.bounds:
+        figure = factor if unit == "x" else large
+        if figure is None or math.isinf(figure):
+            return False
+        if figure > bound if sign == "<=" else figure < bound:
+            return False
+    return True
 
 
 def broken(found: Sequence[Figures]) -> list[str]:
-    """Return the keys of the rows with a bound that does not hold."""
     return [one.key for one in found if one.holds is False]
 
 

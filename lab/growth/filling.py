@@ -49,7 +49,6 @@ class FilledAccount(NamedTuple):
         return f"{self.prefix}-{number}"
 
     def active(self) -> list[int]:
-        """Return the numbers of the links that redirect."""
         return [number for number in range(self.links) if _is_active(number)]
 
     def get(self, path: str, accept: str = "application/json") -> bytes:
@@ -131,7 +130,6 @@ async def made_together(
     make: Callable[[Item], Awaitable[Made]],
     at_once: int = _AT_ONCE,
 ) -> list[Made]:
-    """Return what `make` returns for each item, in their order."""
     made: list[Made] = []
     with Progress(title, len(items)) as progress:
         for first in range(0, len(items), at_once):

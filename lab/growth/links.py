@@ -1,7 +1,4 @@
-"""Clicks on random links beside clicks on one, and the bytes of a link.
-
-Most links are opened for the first time in days: Redis has only what it keeps for longer.
-"""
+"""Clicks on random links beside clicks on one, and the bytes of a link."""
 
 import asyncio
 from collections.abc import AsyncIterator, Collection, Sequence
@@ -106,7 +103,6 @@ async def _measure_slow(
 
 
 async def _measure_seen(run: Run, places: _Places) -> None:
-    """Measure beside clicks of another account at the slow rate."""
     account = await run.filling.account(run.sizes.few_links)
     probed = account.active()[:PROBED_LINKS]
     async with _warm(run, places.hot) as service:
@@ -128,7 +124,6 @@ async def _measure_hosts(run: Run, domains: Sequence[Place], number: int) -> Non
 
 @asynccontextmanager
 async def _warm(run: Run, hot: Sequence[Place]) -> AsyncIterator[Service]:
-    """Run the service after quiet days, with the hot link in memory."""
     async with serving(run, run.filling.settings, days_later=QUIET_DAYS) as service:
         await service.load(clicks(hot, WARM_UP_REQUESTS))
         yield service

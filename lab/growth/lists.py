@@ -42,7 +42,6 @@ async def measure(run: Run, wanted: Collection[str]) -> None:
 
 
 def _pages(account: FilledAccount) -> Mapping[str, str]:
-    """Return the paths of the lists by row."""
     last, (first_tag, second_tag, *_) = _last_page(account.links), account.tags
     both = f"{_LINKS}?selectedTags={first_tag},{second_tag}&tagOperator=AND"
     return {

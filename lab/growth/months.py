@@ -100,7 +100,6 @@ async def _filled(
 
 
 def _days(days: int) -> tuple[date, date]:
-    """Return the first and the last of so many days until yesterday."""
     last = datetime.now(UTC).date() - timedelta(days=1)
     return last - timedelta(days=days - 1), last
 

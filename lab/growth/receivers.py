@@ -70,13 +70,6 @@ class _Receiver:
         return bool(self.arrivals)
 
 
-class _Measured(NamedTuple):
-    """The deliveries a second, and the 95th percentile of the seconds of the fresh ones."""
-
-    rate: float
-    fresh_p95: float
-
-
 class _Filled(NamedTuple):
     """Webhooks whose targets are at `port`, and one of another account."""
 
@@ -101,15 +94,15 @@ async def measure(run: Run, wanted: Collection[str]) -> None:
         run.line.show(f"receivers: round {number} of {run.sizes.rounds}")
         if not _BACKLOG_ROWS.isdisjoint(wanted):
             for size, filled in sizes.items():
-                measured = await _measure_backlog(run, filled, _Receiver())
-                run.samples.add("deliveries", size, measured.rate)
-                run.samples.add("fresh", size, measured.fresh_p95)
+                rate, fresh_p95 = await _measure_backlog(run, filled, _Receiver())
+                run.samples.add("deliveries", size, rate)
+                run.samples.add("fresh", size, fresh_p95)
         if "slow" in wanted:
-            slow = await _measure_backlog(run, sizes["large"], _Receiver(_SLOW_SECONDS))
-            run.samples.add("slow", "large", slow.rate)
+            rate, _ = await _measure_backlog(run, sizes["large"], _Receiver(_SLOW_SECONDS))
+            run.samples.add("slow", "large", rate)
         if _ONE_WEBHOOK in wanted:
-            one = await _measure_backlog(run, alone, _Receiver())
-            run.samples.add(_ONE_WEBHOOK, "large", one.rate)
+            rate, _ = await _measure_backlog(run, alone, _Receiver())
+            run.samples.add(_ONE_WEBHOOK, "large", rate)
 
 
 async def _fill(run: Run, database: str, number: int, port: int) -> _Filled:
@@ -133,10 +126,10 @@ async def _share_of_retries(run: Run, webhooks: Webhooks) -> float:
     return max(0.0, shares[1] - shares[0])
 
 
-async def _measure_backlog(run: Run, filled: _Filled, receiver: _Receiver) -> _Measured:
+async def _measure_backlog(run: Run, filled: _Filled, receiver: _Receiver) -> tuple[float, float]:
     """Let the service send a new backlog, while another account has a conversion now and then.
 
-    Raises CannotMeasure if nothing arrives, or all before the measurement.
+    Return the deliveries a second, and the 95th percentile of the seconds of the fresh ones.
     """
     await cancel_backlog(filled.webhooks)
     # Slow receivers leave some, and an account with a backlog of its own has nothing fresh.
@@ -158,11 +151,10 @@ async def _measure_backlog(run: Run, filled: _Filled, receiver: _Receiver) -> _M
             await asyncio.sleep(STEADY_SECONDS)
         ended = arrivals[-1] if len(arrivals) >= backlog else time.perf_counter()
         rate = (len(arrivals) - before) / (ended - began)
-        return _Measured(rate, await _fresh_p95(receiver, sent))
+        return rate, await _fresh_p95(receiver, sent)
 
 
 async def _convert(service: Service, pbk: str, sent: dict[int, float]) -> None:
-    """Send conversions until cancelled; put the time of each answer into `sent`."""
     number = 0
     while True:
         number += 1

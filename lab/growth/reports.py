@@ -60,7 +60,6 @@ async def measure(run: Run, wanted: Collection[str]) -> None:
 
 
 async def _by_links(run: Run) -> list[_Report]:
-    """Have every link of two accounts clicked today."""
     few = await run.filling.account(run.sizes.few_links)
     many = await run.filling.account(min(run.sizes.links, _MOST_CLICKED))
     reports = []

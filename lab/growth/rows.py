@@ -6,11 +6,7 @@ Direction = Literal["links", "lists", "reports", "months", "accounts", "receiver
 
 
 class Row(NamedTuple):
-    """A figure in `unit` at two sizes.
-
-    - `max_factor`, `min_factor`: bounds of the large figure, as a multiple of the small one
-    - `max_large`, `min_large`: bounds of the large figure itself
-    """
+    """A figure in `unit` at two sizes; a factor is the large one as a multiple of the small one."""
 
     key: str
     direction: Direction
@@ -22,16 +18,15 @@ class Row(NamedTuple):
     min_large: float | None = None
 
     @property
-    def bounds(self) -> str:
-        """Return the bounds as text; empty without any."""
+    def bounds(self) -> list[tuple[str, float, str]]:
+        """Return a sign, a bound and its unit each; that of a factor is `x`."""
         bounds = (
             ("<=", self.max_factor, "x"),
             (">=", self.min_factor, "x"),
             ("<=", self.max_large, self.unit),
             (">=", self.min_large, self.unit),
         )
-        given = [(sign, bound, of) for sign, bound, of in bounds if bound is not None]
-        return ", ".join(f"{sign} {bound:g} {of}" for sign, bound, of in given)
+        return [(sign, bound, unit) for sign, bound, unit in bounds if bound is not None]
 
 
 _CLICK: Final = "us a click"
@@ -39,13 +34,7 @@ _CLICK: Final = "us a click"
 ROWS: Final = (
     Row("random-links", "links", "click on random links; on one", _CLICK, max_factor=2.2),
     Row("random-hosts", "links", "click on random domains; on one", _CLICK, max_factor=2.5),
-    Row(
-        "redis-only",
-        "links",
-        "web and Redis, links in Redis only; one in memory",
-        _CLICK,
-        max_factor=1.5,
-    ),
+    Row("redis-only", "links", "web and Redis: links in Redis; in memory", _CLICK, max_factor=1.5),
     Row("p99", "links", "p99 at 400/s of random links; of one", "ms", max_factor=3),
     Row("slow-rate", "links", "click at 400/s on random links; on one", _CLICK, max_large=350),
     Row("seen", "links", "p99 until a report counts a click, at 400/s", "s", max_large=1),
@@ -76,9 +65,7 @@ ROWS: Final = (
     Row("overview-burst", "reports", "the same, before drains count ahead", "ms"),
     Row("month", "months", "a month by country", "ms", max_factor=1.5, max_large=25),
     Row("month-by-link", "months", "a month by link", "ms", max_large=100),
-    Row(
-        "month-crossed", "months", "a month: browsers of one country's phones", "ms", max_large=100
-    ),
+    Row("month-crossed", "months", "a month: browsers of US phones", "ms", max_large=100),
     Row("month-first", "months", "the same, first look", "ms", max_large=2_000),
     Row("month-overview", "months", "a month: overview of one country", "ms", max_large=300),
     Row("strangers", "months", "a day of as many campaigns as clicks; of one", "ms", max_large=500),

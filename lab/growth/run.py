@@ -59,10 +59,7 @@ class Sizes(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Run(NamedTuple):
-    """What each direction is given. `stores` say where Redis and MongoDB are.
-
-    `filling` has the accounts with links, which several directions use.
-    """
+    """What each direction is given; `filling` has the accounts with links that several use."""
 
     folder: Path
     stores: Settings
@@ -102,7 +99,6 @@ class Service:
         return self.web.port
 
     def cpu_seconds(self) -> dict[str, float]:
-        """Return the processor time of every process so far, the stores among them."""
         return cpu_by_name({"web": self.web.pid, "drain": self.drain.pid, **self._pids})
 
     async def restart_web(self) -> None:
@@ -113,10 +109,7 @@ class Service:
     async def load(
         self, requests: Sequence[bytes], status: int = 302, rate: float | None = None
     ) -> Cost:
-        """Send requests at full speed, or `rate` a second, until all that they record is stored.
-
-        Raises CannotMeasure after any wrong answer.
-        """
+        """Send requests at full speed, or `rate` a second, until all that they record is stored."""
         now, load = time.perf_counter(), Load(self.port, Prepared(requests, status), _CONNECTIONS)
         before = self.cpu_seconds()
         schedule = (
@@ -133,7 +126,6 @@ class Service:
         return Cost(cpu, outcome)
 
     async def share_of_core(self, seconds: float) -> float:
-        """Return the percent of one core that all processes use during that time."""
         before, began = sum(self.cpu_seconds().values()), time.perf_counter()
         await asyncio.sleep(seconds)
         used = sum(self.cpu_seconds().values()) - before

@@ -27,10 +27,7 @@ would always be followed by a whole rest."""
 async def measure_seen(
     service: Service, account: FilledAccount, links: Sequence[int], seconds: float
 ) -> list[float]:
-    """Open `links` until `seconds` have passed; return the seconds until reports count a click.
-
-    Raises CannotMeasure if a click is refused, or not counted after _SEEN_SECONDS.
-    """
+    """Open `links` until `seconds` have passed; return the seconds until reports count a click."""
     latencies, began = list[float](), time.perf_counter()
 
     async def probe(number: int) -> None:

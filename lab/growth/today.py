@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from datetime import UTC, date, datetime, time, timedelta
 from ipaddress import IPv4Address
 from random import Random
-from typing import Final, NamedTuple
+from typing import Final
 from uuid import UUID
 
 from pymongo.errors import PyMongoError
@@ -41,20 +41,16 @@ _COUNTING_SECONDS: Final = 120
 _ATTEMPTS: Final = 5
 
 
-class Span(NamedTuple):
-    """A time over which clicks are spread evenly, in Unix milliseconds."""
-
-    began: int
-    ended: int
+Span = tuple[int, int]
+"""The time over which clicks are spread evenly, in Unix milliseconds."""
 
 
 def today_so_far() -> Span:
-    return Span(_midnight(datetime.now(UTC).date()), now_ms())
+    return _midnight(datetime.now(UTC).date()), now_ms()
 
 
 def span_of(first: date, last: date) -> Span:
-    """Return the time of these days."""
-    return Span(_midnight(first), _midnight(last + timedelta(days=1)))
+    return _midnight(first), _midnight(last + timedelta(days=1))
 
 
 def _midnight(day: date) -> int:
@@ -63,7 +59,6 @@ def _midnight(day: date) -> int:
 
 @asynccontextmanager
 async def draining(settings: Settings) -> AsyncIterator[tuple[Services, DrainParts]]:
-    """Yield the services and the parts of a drain of this process, without running loops."""
     async with open_services(settings) as services:
         stores = services.stores
         async with leased(DrainNumber(stores.redis, stores.mongodb), services.loops) as number:
@@ -78,8 +73,8 @@ async def store_clicks(
     span: Span,
     campaigns: int = _CAMPAIGNS,
 ) -> None:
-    """Store `count` clicks on the links in turn, each of one of so many campaigns."""
-    apart = (span.ended - span.began) / count
+    began, ended = span
+    apart = (ended - began) / count
     draw = Random(count)  # noqa: S311
     with Progress("storing clicks", count) as progress:
         for first in range(0, count, _BATCH_RECORDS):
@@ -88,7 +83,7 @@ async def store_clicks(
                 _click(
                     draw,
                     (account_id, link_ids[one % len(link_ids)]),
-                    span.began + int(one * apart),
+                    began + int(one * apart),
                     f"campaign-{one % campaigns}",
                 )
                 for one in numbers
@@ -98,10 +93,7 @@ async def store_clicks(
 
 
 async def count_ahead(parts: DrainParts, stored: int) -> None:
-    """Wait until the drain counts the clicks stored, as it does by itself within a minute.
-
-    Of a few it does not. Raises CannotMeasure if it does not count many either.
-    """
+    """Wait until the drain counts the clicks stored, as it does by itself within a minute."""
     if stored < MANY_STORED:
         return
     for _ in range(_COUNTING_SECONDS):
@@ -113,10 +105,7 @@ async def count_ahead(parts: DrainParts, stored: int) -> None:
 
 
 async def apply(drain: Drain, records: Sequence[Record]) -> None:
-    """Store records, again if a store on a busy machine took too long: they count once.
-
-    Raises RedisError or PyMongoError if it still does.
-    """
+    """Store records, again if a store on a busy machine took too long: they count once."""
     for left in reversed(range(_ATTEMPTS)):
         try:
             await drain.apply(records)

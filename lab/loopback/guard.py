@@ -1,14 +1,12 @@
 """Refuses every connection, datagram and look-up of a name beyond loopback, and records it.
 
-For the suite and every command of the lab, with all Python processes that they start; the service
-itself knows nothing of it. An attempt fails as if there were no network, and the run that made it
-fails at its end, because the service may take the failure for that of a receiver.
+An attempt fails as if there were no network, and the run that made it fails at its end, because the
+service may take the failure for that of a receiver.
 
 - Python's own sockets report what they do to an audit hook.
 - uvloop's connections and datagrams do not, so its loops are wrapped.
 - Child processes inherit the guard by their environment, also where they get a chosen one.
-- Other programs are not guarded. Stores and proxies are given loopback; `lab.chromium` closes the
-  browser.
+- Other programs are not guarded: stores, proxies and the browser are given loopback.
 """
 
 import errno
@@ -79,10 +77,7 @@ def _check_address(address: tuple[Any, ...]) -> None:
 
 
 def _check_name(host: object) -> None:
-    """Refuse to look `host` up, unless no name server would be asked.
-
-    Raises gaierror for a name below `invalid`, which never exists (RFC 6761).
-    """
+    """Refuse to look `host` up, unless no name server would be asked."""
     text = _text(host)
     if _is_here(text) or _literal(text) is not None or not _can_be_asked(text):
         return
@@ -121,7 +116,6 @@ def _literal(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
 
 
 def _refuse(where: str) -> None:
-    """Record an attempt, and fail it. Raises OSError."""
     program = " ".join(sys.orig_argv[:4])
     test = os.environ.get("PYTEST_CURRENT_TEST", "")
     line = " | ".join((where, f"{program} ({os.getpid()})", _place(), test)).replace("\n", " ")
@@ -169,7 +163,6 @@ def _guard_names() -> None:
 
 
 def _guard_children() -> None:
-    """Let children inherit the guard, whatever environment they are given."""
     original = subprocess.Popen.__init__
 
     def start(process: Any, *arguments: Any, **options: Any) -> None:
@@ -284,7 +277,6 @@ class _Sender:
         return getattr(self._transport, name)
 
     def sendto(self, data: Any, addr: Any = None) -> None:
-        """Send a datagram. Raises OSError if it would leave this machine."""
         if addr is not None:
             _check_address(addr)
         self._transport.sendto(data, addr)

@@ -1,7 +1,4 @@
-"""A guarded run: it fails if one of its processes tried to go beyond loopback.
-
-For the commands of the lab (`harness`), the fuzzers and the suite.
-"""
+"""A guarded run: it fails if one of its processes tried to go beyond loopback."""
 
 import os
 import sys
@@ -35,7 +32,7 @@ def guarded() -> Iterator[list[str]]:
 
 @contextmanager
 def loopback_only(name: str) -> Iterator[None]:
-    """Guard a command. Raises SystemExit with code 1 at its end if there was an attempt."""
+    """Guard a command: it exits with code 1 at its end if there was an attempt."""
     attempts: list[str] = []
     try:
         with guarded() as attempts:
@@ -48,7 +45,6 @@ def loopback_only(name: str) -> Iterator[None]:
 
 
 def read(attempts: Path) -> list[str]:
-    """Return the lines of a file of attempts, which is only there if there was one."""
     return attempts.read_text(encoding="utf-8").splitlines() if attempts.exists() else []
 
 
