@@ -47,17 +47,6 @@ def test_a_ratio_is_the_median_of_the_ratios_of_all_rounds() -> None:
     assert by_text["c accepts at least 0.5 x h"] == pytest.approx(0.3)
 
 
-def test_stored_documents_are_given_as_a_rate_a_share_and_a_backlog() -> None:
-    rounds = [measured(1000, landed=share) for share in (0.9, 0.5, 1.02)]
-    [found] = figures([BY_KEY["d"]], {"d": rounds}, {}, {})
-    assert found.arrival is not None
-    assert found.arrival.share == pytest.approx(0.9)
-    assert found.arrival.rate == pytest.approx(450)
-    assert found.arrival.backlog == 200
-    assert found.arrival.ratio is None
-    assert found.arrival.cpu == pytest.approx({"web": 10, "mongod": 30})
-
-
 def all_figures(**changed: Measured) -> dict[str, tuple[float | None, bool | None]]:
     full = {
         key: [changed.get(key, measured(rate, landed=1.0 if BY_KEY[key].stored else None))]

@@ -10,7 +10,7 @@ from bson import Decimal128
 from msgspec.structs import replace
 
 from lab.chaos.audit import Audit, Figure, Receiver
-from lab.chaos.result import Result, Undrained
+from lab.chaos.result import Result
 from lab.chaos.traffic import Ledger, Request
 from tests.factories import Document, make_click_document, make_event_document
 
@@ -172,7 +172,7 @@ def test_what_is_right_under_faults_is_reported_and_is_none() -> None:
     run.ledger.cut |= {20, 21}
     run.receiver.received["/0", 504]["msg"] += 1
     assert run.result().faults() == []
-    numbers = run.result().numbers()
+    numbers = {one.name: one.number for one in run.result().figures}
     assert numbers["repeats answered with an id of their own"] == 1
     assert numbers["clicks stored without an answer"] == 1
     assert numbers["deliveries received again, with the same id"] == 1
@@ -181,9 +181,6 @@ def test_what_is_right_under_faults_is_reported_and_is_none() -> None:
 @pytest.mark.parametrize(
     ("fields", "expected"),
     [
-        ({"figures": Undrained(journal=2).figures()}, ["2 journal entries not drained"]),
-        ({"figures": Undrained(spool_files=1).figures()}, ["1 spool files not replayed"]),
-        ({"figures": Undrained(dead_letters=3).figures()}, ["3 dead letters"]),
         ({"figures": [Figure("old destinations", 1, is_fault=True)]}, ["1 old destinations"]),
         ({"held": ["7-0"]}, ["journal: 7-0"]),
         ({"other_answers": {"click 404": 5, "event 503": 2}}, ["5 answers click 404"]),

@@ -6,8 +6,8 @@ import time
 import pytest
 
 from lab import client
-from lab.client import Load, percentile
-from lab.traffic import Closed, Paced, Prepared
+from lab.client import Load
+from lab.traffic import LATE_SECONDS, Closed, Paced, Prepared
 from tests.lab.answering import BUSY, CLICK_ID, REDIRECT, answering
 
 GET = b"GET /c/one HTTP/1.1\r\nHost: a\r\n\r\n"
@@ -39,11 +39,10 @@ async def test_a_load_sends_its_number_of_requests_in_order() -> None:
     assert 0 < found.p50 <= found.p99 < found.seconds
 
 
-@pytest.mark.parametrize("size", [1, 17, 1000])
-async def test_an_answer_may_come_in_pieces(size: int) -> None:
+async def test_an_answer_may_come_in_pieces() -> None:
     async def answer(head: bytes, writer: asyncio.StreamWriter) -> None:
-        for first in range(0, len(LISTED), size):
-            writer.write(LISTED[first : first + size])
+        for first in range(0, len(LISTED), 17):
+            writer.write(LISTED[first : first + 17])
             await asyncio.sleep(0.001)
 
     async with answering(answer) as port:
@@ -112,17 +111,9 @@ async def test_latency_counts_from_the_time_a_request_was_due() -> None:
     assert sum(latency > stalled / 2 for latency in one.latencies) >= 10
 
 
-@pytest.mark.parametrize(
-    ("ordered", "part", "expected"),
-    [
-        ([], 0.99, 0.0),
-        ([3.0], 0.5, 3.0),
-        ([1.0, 2.0, 3.0], 0.5, 2.0),
-        ([float(number) for number in range(1, 101)], 0.99, 99.0),
-        ([1.0, 2.0], 1.0, 2.0),
-    ],
-)
-def test_a_percentile_is_one_of_the_figures(
-    ordered: list[float], part: float, expected: float
-) -> None:
-    assert percentile(ordered, part) == expected
+def test_a_load_that_is_too_late_gives_up_and_counts_its_unsent_requests() -> None:
+    schedule = Paced(began=0.0, seconds=2.0, rate=5.0)
+    assert schedule.due(1.0) == 0.0
+    assert schedule.due(2.0 + LATE_SECONDS) is None
+    assert schedule.is_over(2.0 + LATE_SECONDS)
+    assert schedule.unsent == 9

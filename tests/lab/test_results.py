@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from lab.abuse.attack import Report, counted
-from lab.abuse.result import Attacked, Phases, table
+from lab.abuse.result import Attacked, table
 from lab.abuse.result import Result as AbuseResult
 from lab.client import Outcome
 from lab.process_usage import MAX_GROWTH_BYTES, Memory
@@ -18,11 +18,15 @@ def seen(p99: float = 0.01, errors: dict[str, int] | None = None) -> Outcome:
     return Outcome(requests=100, seconds=1.0, p50=0.002, p99=p99, errors=errors or {})
 
 
+def phases(before: Outcome, during: Outcome, after: Outcome) -> dict[str, Outcome]:
+    return {"before": before, "during": during, "after": after}
+
+
 STORED = LoadAudit(requests=300, lost=0, differences=0, ended=[])
 CALM = Attacked(
     name="names",
     title="random names",
-    visitors=Phases(seen(), seen(0.05), seen()),
+    visitors=phases(seen(), seen(0.05), seen()),
     memory=Memory(100, 900, 100 + MAX_GROWTH_BYTES),
     drained=0.5,
     report=Report(answers={"404": 5_000}),
@@ -41,11 +45,11 @@ def test_results_without_a_fault_show_none() -> None:
     ("changed", "fault"),
     [
         (
-            {"visitors": Phases(seen(), seen(errors={"status 503": 2}), seen())},
+            {"visitors": phases(seen(), seen(errors={"status 503": 2}), seen())},
             "visitors during: 2 status 503",
         ),
         (
-            {"visitors": Phases(seen(), seen(), seen(errors={"cut off": 1}))},
+            {"visitors": phases(seen(), seen(), seen(errors={"cut off": 1}))},
             "visitors after: 1 cut off",
         ),
         ({"memory": Memory(0, 0, 2 * MAX_GROWTH_BYTES)}, "40 MB of memory were not released"),
@@ -70,7 +74,7 @@ def test_a_bound_that_an_attack_broke_is_reported(changed: dict[str, Any], fault
 def test_the_median_of_several_tries_decides_how_much_slower_visitors_were(
     during: list[float], faults: list[str]
 ) -> None:
-    attacks = [replace(CALM, visitors=Phases(seen(), seen(p99), seen())) for p99 in during]
+    attacks = [replace(CALM, visitors=phases(seen(), seen(p99), seen())) for p99 in during]
     assert replace(KEPT, attacks=attacks).faults() == faults
 
 

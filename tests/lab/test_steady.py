@@ -5,10 +5,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-from lab.steady import BUSY, lines
-from tests.lab.chaos_run import children, parents
+from lab.steady import BUSY
+from tests.lab.proofs import parents, started_by
 from tests.paths import ROOT
-from tests.waiting import PROCESS_PATIENCE_SECONDS, until
+from tests.waiting import PROCESS_PATIENCE_SECONDS
 
 
 def steady(folder: Path, suite: str) -> "subprocess.Popen[str]":
@@ -21,14 +21,6 @@ def steady(folder: Path, suite: str) -> "subprocess.Popen[str]":
         stdout=subprocess.PIPE,
         text=True,
     )
-
-
-def test_each_test_has_how_often_it_was_unsteady_and_the_seeds() -> None:
-    found = {("test_a", "failed"): [1], ("test_b[x]", "unsteady"): [1, 2]}
-    assert lines(found) == [
-        "unsteady 2 x: test_b[x] (SEED=1, 2)",
-        "failed 1 x: test_a (SEED=1)",
-    ]
 
 
 def test_every_run_has_another_seed_and_its_output_is_read(tmp_path: Path) -> None:
@@ -51,8 +43,7 @@ print("FAILED tests/test_a.py::test_" + seed + " - assert 1 == 2")
 def test_an_interrupt_ends_the_suite_and_the_busy_processes(tmp_path: Path) -> None:
     with steady(tmp_path, "time.sleep(600)") as process:
         try:
-            until(lambda: len(children(process.pid)) == BUSY + 1)
-            started = children(process.pid)
+            started = started_by(process.pid, BUSY + 1)
             process.send_signal(signal.SIGINT)
             assert process.wait(PROCESS_PATIENCE_SECONDS) == 130
         finally:

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from tests.lab.chaos_run import check_run
+from tests.lab.proofs import check_chaos
 
 
 def test_nothing_is_lost_or_doubled_whatever_each_process_suffers(tmp_path: Path) -> None:
-    check_run(tmp_path, "single")
+    check_chaos(tmp_path, "single")
