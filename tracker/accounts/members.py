@@ -14,7 +14,7 @@ Guarantees, within the caller's transaction:
 import re
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 from uuid import UUID
 
 import msgspec
@@ -45,10 +45,10 @@ class Member(msgspec.Struct, frozen=True, kw_only=True):
     last_seen_at: datetime | None = None
 
 
-class NamedMembership(NamedTuple):
-    """A membership of a person, with the name of the account."""
+class MembershipRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """An account of the person, and the role there."""
 
-    account_id: UUID
+    id: UUID
     name: str
     role: Role
 
@@ -107,7 +107,7 @@ class Members:
 
     async def by_account_name(
         self, person_id: UUID, search: str, page: int, page_size: int
-    ) -> tuple[list[NamedMembership], int]:
+    ) -> tuple[list[MembershipRecord], int]:
         """Return a page of a person's memberships, by the names that contain `search`.
 
         Also return the number of all of them.
@@ -127,12 +127,12 @@ class Members:
         shown = [{"$skip": (page - 1) * page_size}, {"$limit": page_size}]
         facets = {"$facet": {"rows": shown, "total": [{"$count": "number"}]}}
         [found] = await self._reads.aggregate("accounts", [*stages, facets])
-        ids = [bytes(row["_id"]) for row in found["rows"]]
-        names = [row["name"] for row in found["rows"]]
-        return [
-            NamedMembership(UUID(bytes=one), name, roles[one])
-            for one, name in zip(ids, names, strict=True)
-        ], found["total"][0]["number"] if found["total"] else 0
+        memberships = [
+            MembershipRecord(id=UUID(bytes=one), name=row["name"], role=roles[one])
+            for row in found["rows"]
+            for one in [bytes(row["_id"])]
+        ]
+        return memberships, found["total"][0]["number"] if found["total"] else 0
 
     async def page(self, account_id: UUID, page: int, page_size: int) -> tuple[list[Member], int]:
         return await self._pages.find({"account_id": account_id}, page, page_size)

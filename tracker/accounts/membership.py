@@ -6,7 +6,7 @@ stores the change and its audit entry. A role above the author's scopes is Forbi
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Final
+from typing import Final, TypeVar
 from uuid import UUID
 
 from tracker.access.audit import AuditObject, FieldChange
@@ -20,6 +20,8 @@ from tracker.accounts.people import Person
 from tracker.errors import BadRequest, ErrorCode, Forbidden, NotFound
 from tracker.stores.mongodb.account_lock import run_in_turn
 from tracker.stores.mongodb.transaction import MongoSession, run_in_transaction
+
+Stored = TypeVar("Stored")
 
 _NOT_HERE_ALONE: Final = (
     "member: belongs to other accounts too, so only the operator may reset the password"
@@ -76,7 +78,7 @@ class Membership:
         """
 
         async def work(session: MongoSession) -> Member:
-            member = await self._find(member_id, session)
+            member = _found("member", await self._identity.members.find(member_id, session))
             await self._require(author, session, member.role, role)
             if member.role == role:
                 return member
@@ -97,7 +99,7 @@ class Membership:
         """
 
         async def work(session: MongoSession) -> None:
-            member = await self._find(member_id, session)
+            member = _found("member", await self._identity.members.find(member_id, session))
             await self._require(author, session, member.role)
             await self._identity.members.remove(member, session)
             taken = {"role": FieldChange(before=member.role, after=None)}
@@ -114,11 +116,12 @@ class Membership:
         """
 
         async def work(session: MongoSession) -> tuple[Invitation, str]:
-            member = await self._find(member_id, session)
+            member = _found("member", await self._identity.members.find(member_id, session))
             until = await self._require(author, session, member.role)
             if await self._identity.members.of_person(member.person_id, session) != [member]:
                 raise Forbidden(_NOT_HERE_ALONE)
-            person = await self._lock_person(member.person_id, session)
+            locked = await self._identity.people.lock(member.person_id, session)
+            person = _found("person", locked)
             new = NewInvitation(
                 kind=InvitationKind.PASSWORD_RESET,
                 account_id=member.account_id,
@@ -149,7 +152,7 @@ class Membership:
         )
 
         async def work(session: MongoSession) -> tuple[Invitation, str]:
-            await self._lock_person(person.id, session)
+            _found("person", await self._identity.people.lock(person.id, session))
             members = await self._identity.members.of_person(person.id, session)
             return await self._create_reset(None, new, members, session)
 
@@ -204,30 +207,19 @@ class Membership:
         if person and await self._identity.members.find_person(account_id, person.id, session):
             raise BadRequest(ALREADY_MEMBER, code=ErrorCode.ALREADY_TAKEN)
 
-    async def _find(self, member_id: UUID, session: MongoSession) -> Member:
-        member = await self._identity.members.find(member_id, session)
-        if member is None:
-            raise NotFound("member: not found")
-        return member
-
-    async def _person(self, person_id: UUID, session: MongoSession) -> Person:
-        person = await self._identity.people.find(person_id, session)
-        if person is None:
-            raise NotFound("person: not found")
-        return person
-
-    async def _lock_person(self, person_id: UUID, session: MongoSession) -> Person:
-        person = await self._identity.people.lock(person_id, session)
-        if person is None:
-            raise NotFound("person: not found")
-        return person
-
     async def _member_object(self, member: Member, session: MongoSession) -> AuditObject:
-        return member_object(member, await self._person(member.person_id, session))
+        person = await self._identity.people.find(member.person_id, session)
+        return member_object(member, _found("person", person))
 
 
 def member_object(member: Member, person: Person) -> AuditObject:
     return AuditObject(kind="member", id=member.id, name=person.email)
+
+
+def _found(name: str, stored: Stored | None) -> Stored:
+    if stored is None:
+        raise NotFound(f"{name}: not found")
+    return stored
 
 
 def _invitation_object(invitation: Invitation) -> AuditObject:

@@ -16,7 +16,6 @@ from tracker.access.audit import AuditObject
 from tracker.access.principal import Author
 from tracker.access.sessions import Session, SessionClient
 from tracker.accounts.identity import Identity
-from tracker.accounts.members import Member
 from tracker.accounts.people import Person
 from tracker.accounts.second_factor import WRONG_CODE, SecondFactor
 from tracker.accounts.sign_in_limit import SignInLimit, is_known_network, network_digest
@@ -40,13 +39,6 @@ class SigningIn:
         self._identity = identity
         self._limit = limit
         self._second_factor = second_factor
-
-    async def sign_in(
-        self, email: str, password: str, client: SessionClient, code: str | None = None
-    ) -> tuple[Session, str]:
-        """Return a new session and its secret. Raises as `identify` and `start_session` do."""
-        person = await self.identify(email, password, client, code)
-        return await self.start_session(person, client)
 
     async def identify(
         self, email: str, password: str, client: SessionClient, code: str | None = None
@@ -115,7 +107,14 @@ class SigningIn:
             network = network_digest(client.address)
             if not await self._identity.people.record_sign_in(person, network, transaction):
                 raise Unauthorized(WRONG_CREDENTIALS)
-            return await self._start(person, member, client, transaction)
+            session, secret = await self._identity.sessions.start(
+                person.id, member.account_id, client, transaction
+            )
+            author = Author(member.account_id, person.actor, client.address)
+            await self._identity.audit.record(
+                author, "session.signed_in", session_object(session), session=transaction
+            )
+            return session, secret
 
         return await run_in_transaction(self._identity.database, work)
 
@@ -158,18 +157,6 @@ class SigningIn:
         rehashed = await self._identity.passwords.hash(password)
         await self._identity.people.rehash(person, rehashed)
         return replace(person, password=rehashed)
-
-    async def _start(
-        self, person: Person, member: Member, client: SessionClient, transaction: MongoSession
-    ) -> tuple[Session, str]:
-        account_id = member.account_id
-        session, secret = await self._identity.sessions.start(
-            person.id, account_id, client, transaction
-        )
-        author = Author(account_id, person.actor, client.address)
-        target = session_object(session)
-        await self._identity.audit.record(author, "session.signed_in", target, session=transaction)
-        return session, secret
 
 
 def session_object(session: Session) -> AuditObject:

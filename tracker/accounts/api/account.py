@@ -117,10 +117,7 @@ class ChangeAccount(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
 
 @endpoint("GET", "/api/account", "account:read")
 async def show(call: AccountCall[AccountQuery, Nothing]) -> AccountRecord:
-    """Show the account, its time zone, and its rules against forged conversions.
-
-    Raises NotFound if it no longer exists.
-    """
+    """Show the account, its time zone, and its rules against forged conversions."""
     services = call.services
     account = await _account(call)
     rules = await services.conversions.account_rules.find(call.account_id)
@@ -134,10 +131,7 @@ async def show(call: AccountCall[AccountQuery, Nothing]) -> AccountRecord:
     example={"conversion_rules": {"require_pbk": True, "max_per_click": 1}},
 )
 async def change(call: AccountCall[Nothing, ChangeAccount]) -> AccountRecord:
-    """Change the account's name, time zone and rules. Omitted fields stay.
-
-    Raises NotFound if the account no longer exists.
-    """
+    """Change the account's name, time zone and rules. Omitted fields stay."""
     services = call.services
     account = await _account(call)
     rules = await services.conversions.account_rules.find(call.account_id)

@@ -80,11 +80,7 @@ async def list_own(call: AccountCall[AccountPage, Nothing]) -> Page[InvitationRe
     example={"email": "ada@example.com", "role": "viewer"},
 )
 async def create(call: AccountCall[Nothing, CreateInvitation]) -> CreatedInvitation:
-    """Invite a person: the link works once, within 24 hours, and no mail is sent.
-
-    Raises Forbidden if the role has scopes that the principal lacks, BadRequest if the person is a
-    member or too many invitations are open.
-    """
+    """Invite a person: the link works once, within 24 hours, and no mail is sent."""
     body, services = call.body, call.services
     invitation, token = await services.membership.invite(call.author, body.email, body.role)
     url = join_url(services.public_url.url, token)

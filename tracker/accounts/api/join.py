@@ -100,10 +100,7 @@ class JoinPreview(msgspec.Struct, kw_only=True):
     example={"token": EXAMPLE_TOKEN},
 )
 async def preview(call: PublicCall[AccountServices, Nothing, PreviewJoin]) -> JoinPreview:
-    """Show the purpose of an invitation or a password reset, without using it.
-
-    Raises NotFound if the token is not open.
-    """
+    """Show the purpose of an invitation or a password reset, without using it."""
     return _record(await call.services.joining.preview(call.body.token))
 
 
@@ -123,11 +120,7 @@ async def preview(call: PublicCall[AccountServices, Nothing, PreviewJoin]) -> Jo
 async def join(
     call: PublicCall[AccountServices, Nothing, Join],
 ) -> AnswerWithHeaders[SessionRecord]:
-    """Use an invitation or a password reset. The new session is in a cookie.
-
-    Raises NotFound if the token is not open, BadRequest if a field is missing or breaks a rule,
-    Unauthorized if the person's password or code is wrong, RateLimited after too many attempts.
-    """
+    """Use an invitation or a password reset. The new session is in a cookie."""
     services, body = call.services, call.body
     form = JoinForm(password=body.password, email=body.email, name=body.name, code=body.code)
     session, secret = await services.joining.join(body.token, form, client_of(call))

@@ -9,7 +9,7 @@ from msgspec import Meta, field
 
 from tracker.access.api_keys import ApiKey
 from tracker.access.audit import AuditAction
-from tracker.access.principal import EVERY_SCOPE, ActorKind, Principal
+from tracker.access.principal import EVERY_SCOPE, Actor, Principal
 from tracker.accounts.services import AccountCall, AccountServices
 from tracker.errors import ErrorCode, Forbidden
 from tracker.stores.mongodb.account_lock import run_in_turn
@@ -33,14 +33,6 @@ endpoint = Endpoints("accounts")
 Scope = Literal[EVERY_SCOPE]  # type: ignore[valid-type]  # the table is the one list of scopes
 
 
-class ActorRecord(msgspec.Struct, kw_only=True):
-    """A person, an API key, or the operator."""
-
-    kind: ActorKind
-    id: Annotated[UUID | None, Meta(description="null for the operator")]
-    name: str
-
-
 class ParentKey(msgspec.Struct, kw_only=True):
     """The API key that created another."""
 
@@ -61,7 +53,7 @@ class ApiKeyRecord(msgspec.Struct, kw_only=True):
     last_used_at: Annotated[Timestamp | None, Meta(description="to the minute")]
     expires_at: Timestamp | None
     revoked_at: Timestamp | None
-    created_by: Annotated[ActorRecord | None, Meta(description="null for old keys")]
+    created_by: Annotated[Actor | None, Meta(description="null for old keys")]
     parent: Annotated[ParentKey | None, Meta(description="null if no key created it")]
     descendants: Annotated[
         list[UUID],
@@ -107,7 +99,6 @@ async def _show(services: AccountServices, keys: Sequence[ApiKey]) -> list[ApiKe
         record_of(
             ApiKeyRecord,
             key,
-            created_by=key.created_by and record_of(ActorRecord, key.created_by),
             parent=parent and record_of(ParentKey, parent),
             descendants=descendants.get(key.id, []),
         )
@@ -133,9 +124,6 @@ async def list_own(call: AccountCall[AccountPage, Nothing]) -> Page[ApiKeyRecord
 async def create(call: AccountCall[Nothing, CreateApiKey]) -> CreatedApiKey:
     """Create an API key. It has at most your scopes, expires no later than yours, and is shown
     only once.
-
-    Raises Forbidden if it would have more scopes than the principal, BadRequest if it would expire
-    later or the account has too many keys.
     """
     body, keys = call.body, call.web.api_keys
     scopes = None if body.scopes is None else list(dict.fromkeys(body.scopes))
@@ -155,11 +143,7 @@ async def create(call: AccountCall[Nothing, CreateApiKey]) -> CreatedApiKey:
 
 @endpoint("DELETE", "/api/keys/{id}", "keys:write")
 async def revoke(call: AccountCall[RevokeApiKey, Nothing]) -> ApiKeyRecord:
-    """Revoke an API key at once and for good. A repeated call changes nothing.
-
-    Raises NotFound or Forbidden if the account has no such key, Forbidden if a key to revoke has
-    scopes that the principal lacks.
-    """
+    """Revoke an API key at once and for good. A repeated call changes nothing."""
     key = await KEYS.find(call)
 
     async def approve(ended: Sequence[ApiKey], session: MongoSession) -> None:

@@ -76,11 +76,7 @@ async def list_own(call: AccountCall[AccountPage, Nothing]) -> Page[MemberRecord
 
 @endpoint("PATCH", "/api/members/{id}", "members:write", example={"role": "viewer"})
 async def change(call: AccountCall[Nothing, ChangeMember]) -> MemberRecord:
-    """Change the role of a member, whose sessions end. The last owner stays an owner.
-
-    Raises NotFound or Forbidden if the account has no such member, Forbidden if either role has
-    scopes that the principal lacks, BadRequest if it is the last owner.
-    """
+    """Change the role of a member, whose sessions end. The last owner stays an owner."""
     member = await MEMBERS.find(call)
     changed = await call.services.membership.change_role(call.author, member.id, call.body.role)
     return await MEMBERS.show(call, changed)
@@ -88,11 +84,7 @@ async def change(call: AccountCall[Nothing, ChangeMember]) -> MemberRecord:
 
 @endpoint("DELETE", "/api/members/{id}", "members:write")
 async def remove(call: AccountCall[Nothing, Nothing]) -> Done:
-    """Remove a member, whose sessions end; the last owner stays.
-
-    Raises NotFound or Forbidden if the account has no such member, Forbidden if the member has
-    scopes that the principal lacks, BadRequest if it is the last owner.
-    """
+    """Remove a member, whose sessions end; the last owner stays."""
     member = await MEMBERS.find(call)
     await call.services.membership.remove(call.author, member.id)
     return Done()
@@ -102,9 +94,6 @@ async def remove(call: AccountCall[Nothing, Nothing]) -> Done:
 async def reset_password(call: AccountCall[Nothing, Nothing]) -> LinkRecord:
     """Create a link that resets a member's password, once, within 24 hours. The person must be in
     no other account.
-
-    Raises NotFound or Forbidden if the account has no such member, Forbidden if the member belongs
-    to other accounts or has scopes that the principal lacks.
     """
     member = await MEMBERS.find(call)
     reset, token = await call.services.membership.reset_password(call.author, member.id)

@@ -60,11 +60,7 @@ class RecoveryCodes(msgspec.Struct, kw_only=True):
 
 @endpoint("POST", "/api/session/totp", Personal(), example=_PASSWORD, operation_id="setUpTotp")
 async def begin(call: AccountCall[Nothing, ConfirmPassword]) -> TotpSetup:
-    """Begin to set up a second factor. It stays off until a code is sent.
-
-    Raises BadRequest if the password is wrong or the second factor is on, RateLimited after too
-    many attempts.
-    """
+    """Begin to set up a second factor. It stays off until a code is sent."""
     services = call.services
     secret, uri = await services.second_factor_setup.begin(requester_of(call), call.body.password)
     image = await services.links.qr_codes.image(uri)
@@ -79,10 +75,7 @@ async def begin(call: AccountCall[Nothing, ConfirmPassword]) -> TotpSetup:
     operation_id="switchTotpOn",
 )
 async def switch_on(call: AccountCall[Nothing, ConfirmCode]) -> AnswerWithHeaders[RecoveryCodes]:
-    """Switch the second factor on. Every other session ends, and the cookie changes.
-
-    Raises BadRequest if the setup has not begun or the code is wrong.
-    """
+    """Switch the second factor on. Every other session ends, and the cookie changes."""
     services = call.services
     done = await services.second_factor_setup.switch_on(requester_of(call), call.body.code)
     codes = RecoveryCodes(recovery_codes=done.recovery_codes)
@@ -97,11 +90,7 @@ async def switch_on(call: AccountCall[Nothing, ConfirmCode]) -> AnswerWithHeader
     operation_id="switchTotpOff",
 )
 async def switch_off(call: AccountCall[Nothing, SwitchOff]) -> AnswerWithHeaders[SessionRecord]:
-    """Switch the second factor off. Every other session ends, and the cookie changes.
-
-    Raises BadRequest if password or code is wrong or the second factor is off, RateLimited after
-    too many attempts.
-    """
+    """Switch the second factor off. Every other session ends, and the cookie changes."""
     setup, body = call.services.second_factor_setup, call.body
     session, secret = await setup.switch_off(requester_of(call), body.password, body.code)
     return await signed_in_answer(call.services, session, secret)

@@ -89,11 +89,7 @@ async def change_person(call: AccountCall[Nothing, ChangePerson]) -> SessionReco
 async def change_password(
     call: AccountCall[Nothing, ChangePassword],
 ) -> AnswerWithHeaders[SessionRecord]:
-    """Change the password. Every other session ends, and the cookie changes.
-
-    Raises BadRequest if the new password breaks a rule or the current one is wrong, RateLimited
-    after too many attempts.
-    """
+    """Change the password. Every other session ends, and the cookie changes."""
     services, body = call.services, call.body
     session, secret = await services.self_service.change_password(
         requester_of(call), body.current_password, body.new_password
@@ -119,10 +115,7 @@ async def end_others(call: AccountCall[Nothing, Nothing]) -> Done:
 
 @endpoint("DELETE", "/api/sessions/{id}", Personal(), operation_id="endSession")
 async def end(call: AccountCall[Nothing, Nothing]) -> Done | AnswerWithHeaders[Done]:
-    """End a session of the person.
-
-    Raises NotFound if the person has no such session.
-    """
+    """End a session of the person."""
     [session_id] = call.ids
     await call.services.self_service.end(requester_of(call), session_id)
     return signed_out_answer(call.services) if session_id == call.session.id else Done()

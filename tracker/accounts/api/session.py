@@ -9,7 +9,7 @@ from msgspec import Meta
 from tracker.access.roles import SCOPES_OF, Role
 from tracker.access.session_cookie import SessionCookie
 from tracker.access.sessions import Session, SessionClient
-from tracker.accounts.members import Member
+from tracker.accounts.members import Member, MembershipRecord
 from tracker.accounts.self_service import Requester
 from tracker.accounts.services import AccountCall, AccountServices
 from tracker.accounts.totp import MAX_CODE_CHARACTERS
@@ -52,14 +52,6 @@ class SessionAccount(msgspec.Struct, kw_only=True):
     name: str
     time_zone: Annotated[str, Meta(description="IANA name; the zone of days and hours in reports")]
     today: Annotated[Day, Meta(description="the day that it is in this zone")]
-
-
-class MembershipRecord(msgspec.Struct, kw_only=True):
-    """An account of the person, and the role there."""
-
-    id: UUID
-    name: str
-    role: Role
 
 
 class SessionRecord(msgspec.Struct, kw_only=True):
@@ -171,16 +163,12 @@ async def _accounts(
 async def sign_in(
     call: PublicCall[AccountServices, Nothing, SignIn],
 ) -> AnswerWithHeaders[SessionRecord]:
-    """Sign in to the console. The session is in a cookie.
-
-    Raises BadRequest if the e-mail address is invalid, Unauthorized if e-mail, password or code is
-    wrong, Forbidden if the person is a member of no account, RateLimited after too many attempts.
-    """
+    """Sign in to the console. The session is in a cookie."""
     services, body = call.services, call.body
     email = normal_email("email", body.email)
-    session, secret = await services.sign_in.sign_in(
-        email, body.password, client_of(call), body.code
-    )
+    client = client_of(call)
+    person = await services.sign_in.identify(email, body.password, client, body.code)
+    session, secret = await services.sign_in.start_session(person, client)
     return await signed_in_answer(services, session, secret)
 
 
@@ -197,18 +185,14 @@ async def list_accounts(call: AccountCall[FindAccounts, Nothing]) -> Page[Member
     found, total = await call.services.members.by_account_name(
         call.session.person_id, query.search, query.page, query.page_size
     )
-    rows = [MembershipRecord(id=one.account_id, name=one.name, role=one.role) for one in found]
-    return query.page_of(rows, total)
+    return query.page_of(found, total)
 
 
 @endpoint("PATCH", "/api/session", Personal(), example={}, operation_id="switchAccount")
 async def switch(
     call: AccountCall[Nothing, SwitchAccount],
 ) -> AnswerWithHeaders[SessionRecord] | SessionRecord:
-    """Switch to another account. The cookie changes, unless it is the session's account already.
-
-    Raises Forbidden if the person is not a member of the account.
-    """
+    """Switch to another account. The cookie changes, unless it is the session's account already."""
     services = call.services
     if call.body.account_id == call.session.account_id:
         return await session_record(services, call.session)
