@@ -165,12 +165,13 @@ class EventConfigs:
         config = await self.find(config_id)
         if config is None:
             raise NotFound("event config: not found")
-        await self._cache.begin_update(keys.event_config(config.pbk))
+        key = keys.event_config(config.pbk)
+        await self._cache.begin_update(key)
         # It may have been archived meanwhile.
         wanted = {"_id": config_id, **_NOT_ARCHIVED}
         update = {"$set": _stored(fields), "$inc": {"version": 1}}
         changed = _config(await updated(self._configs, wanted, update, "event config"))
-        await self._publish(changed)
+        await self._cache.changed(key, _if_active(changed), changed.version)
         return changed
 
     async def by_postback_key(self, pbk: str, client: str = "") -> EventConfig | None:
@@ -179,10 +180,6 @@ class EventConfigs:
         Raises RateLimited for too many unknown keys, Unavailable if no store answers.
         """
         return await self._cache.get(keys.event_config(pbk), client)
-
-    async def _publish(self, config: EventConfig) -> None:
-        name = keys.event_config(config.pbk)
-        await self._cache.changed(name, _if_active(config), config.version)
 
 
 def _if_active(config: EventConfig) -> EventConfig | None:

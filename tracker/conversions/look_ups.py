@@ -72,8 +72,11 @@ class LookUps:
         for row in await self._holders(texts):
             holders[row["transaction_scope"], row["transaction_id"]] = row["at"], row["_id"]
         return [
-            min((holders[one] for one in _pairs(each) if one in holders), default=(None, None))[1]
-            for each in queries
+            min(
+                (holders[scope, text] for scope in scopes if (scope, text) in holders),
+                default=(None, None),
+            )[1]
+            for scopes, text in queries
         ]
 
     async def _clicks(self, event_ids: list[int]) -> list[UUID | None]:
@@ -91,8 +94,3 @@ class LookUps:
         fields = ["at", "transaction_scope", "transaction_id"]
         limit = sum(map(len, texts.values()))
         return await self._reads.find("events", {"$or": branches}, fields, limit=limit)
-
-
-def _pairs(query: ScopedTransactionId) -> list[tuple[UUID, str]]:
-    scopes, transaction_id = query
-    return [(scope, transaction_id) for scope in scopes]

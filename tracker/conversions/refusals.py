@@ -177,7 +177,8 @@ class Refusals:
         """Return the configurations by postback key, in any state."""
         if not keys:
             return {}
-        rows = await self._reader.find("event_configs", {"pbk": {"$in": list(keys)}}, _CONFIG)
+        matching, fields = {"pbk": {"$in": list(keys)}}, ["account_id", "pbk"]
+        rows = await self._reader.find("event_configs", matching, fields)
         return {row["pbk"]: row for row in rows}
 
     async def _owners(self, requests: Iterable[RedactedRequest]) -> dict[UUID | None, UUID | None]:
@@ -196,9 +197,6 @@ class Refusals:
             await self._stored.delete_many(
                 {"account_id": account_id, "_id": {"$lte": oldest["_id"]}}
             )
-
-
-_CONFIG: Final = ["account_id", "pbk"]
 
 
 def _postback(

@@ -54,7 +54,13 @@ class Conversions:
             with contextlib.suppress(DuplicateKeyError):
                 claimed = changed(document(conversion), {"status": ConversionStatus.CLAIMED})
                 await self._conversions.insert_one(as_stored(claimed), session=session)
-            first = await self._first(scopes, conversion.transaction_id or "", session)
+            holders = {
+                "transaction_scope": {"$in": [StoredId(one.bytes) for one in scopes]},
+                "transaction_id": conversion.transaction_id or "",
+            }
+            first = await self._conversions.find_one(
+                holders, sort=[("at", 1), ("_id", 1)], session=session
+            )
         return conversion.id if first is None else int(first["_id"])
 
     async def stored(self, ids: Collection[int]) -> dict[int, ConversionDocument]:
@@ -101,19 +107,6 @@ class Conversions:
             (row["_id"]["click_id"], row["_id"]["event_config_id"]): row["count"]
             async for row in rows
         }
-
-    async def _first(
-        self, scopes: Collection[UUID], transaction_id: str, session: MongoSession
-    ) -> ConversionDocument | None:
-        first: Any = await self._conversions.find_one(
-            {
-                "transaction_scope": {"$in": [StoredId(one.bytes) for one in scopes]},
-                "transaction_id": transaction_id,
-            },
-            sort=[("at", 1), ("_id", 1)],
-            session=session,
-        )
-        return first  # type: ignore[no-any-return]
 
     async def awaited(self, click_ids: Collection[bytes]) -> Collection[bytes]:
         """Return the clicks that pending conversions wait for, or all beyond MAX_AWAITED_READ.

@@ -1,7 +1,8 @@
 """`/api/event`: conversions from pixels, browsers and servers."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from functools import partial
 
 import orjson
 
@@ -23,7 +24,6 @@ from tracker.syntax.form_data import FORM_DATA, text_fields
 from tracker.web.endpoint import HandledEndpoint
 from tracker.web.handler import JSON, Content, Handler, json_error
 from tracker.web.limits import MAX_EVENT_BYTES, PREFLIGHT_CACHE_SECONDS
-from tracker.web.openapi_parts import OpenApiPart
 
 # A transparent GIF89a of one pixel, the smallest image that every browser shows.
 _PIXEL = Content(
@@ -204,46 +204,27 @@ def error_content(error: TrackerError, image: bool) -> Content:
     return json_error(error)
 
 
-def _row(
-    method: str,
-    operation_id: str,
-    summary: str,
-    answers: Mapping[int, OpenApiPart],
-    parameters: tuple[OpenApiPart, ...] = (),
-    body: OpenApiPart | None = None,
-) -> HandledEndpoint:
-    return HandledEndpoint(
-        method,
-        "/api/event",
-        EventHandler,
-        operation_id,
-        "Conversions",
-        summary,
-        answers,
-        parameters,
-        body,
-    )
-
+_handled = partial(HandledEndpoint, path="/api/event", handler=EventHandler, tag="Conversions")
 
 ENDPOINTS = (
-    _row(
-        "GET",
-        "recordEventByPixel",
-        "Record a conversion; the answer is a 1x1 GIF where `Accept` prefers an image",
-        event_schema.answers("image/gif"),
-        event_schema.PARAMETERS,
+    _handled(
+        method="GET",
+        operation_id="recordEventByPixel",
+        summary="Record a conversion; the answer is a 1x1 GIF where `Accept` prefers an image",
+        answers=event_schema.answers("image/gif"),
+        parameters=event_schema.PARAMETERS,
     ),
-    _row(
-        "POST",
-        "recordEvent",
-        "Record a conversion",
-        event_schema.answers(),
+    _handled(
+        method="POST",
+        operation_id="recordEvent",
+        summary="Record a conversion",
+        answers=event_schema.answers(),
         body=event_schema.BODY,
     ),
-    _row(
-        "OPTIONS",
-        "recordEventOptions",
-        "CORS preflight: the methods and headers that pages of any origin may send",
-        event_schema.PREFLIGHT_ANSWERS,
+    _handled(
+        method="OPTIONS",
+        operation_id="recordEventOptions",
+        summary="CORS preflight: the methods and headers that pages of any origin may send",
+        answers=event_schema.PREFLIGHT_ANSWERS,
     ),
 )
