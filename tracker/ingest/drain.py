@@ -127,16 +127,13 @@ class Drain:
         events = await self._events.overdue(now())
         # Only now, because nearly always there is none. The write fails if an event's click is
         # stored meanwhile.
-        if not events or await self._is_behind():
+        if not events or (await self._backlog.measure()).oldest_ms > _BEHIND_MS:
             return 0
         try:
             await self._writer.write(plan.overdue_writes(events))
         except WriteConflict:
             log.debug("another drain was first", events=len(events))
         return len(events)
-
-    async def _is_behind(self) -> bool:
-        return (await self._backlog.measure()).oldest_ms > _BEHIND_MS
 
     async def _documents(self, clicks: Sequence[Click]) -> ClicksById:
         """Return documents by id. The next clicks are enriched while Redis looks up visitors."""

@@ -92,12 +92,7 @@ def _fields(loops: Iterable[str]) -> Iterator[str]:
 
 
 def _counted() -> Sums:
-    return Counter(dict(_samples()))
-
-
-def _samples() -> Iterator[tuple[str, int]]:
-    for counter in DRAIN_COUNTERS:
-        yield from _samples_of(counter)
+    return Counter(dict(one for counter in DRAIN_COUNTERS for one in _samples_of(counter)))
 
 
 def _samples_of(counter: PrometheusCounter) -> Iterator[tuple[str, int]]:

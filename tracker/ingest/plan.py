@@ -109,16 +109,13 @@ class BatchRules(NamedTuple):
     pending_ttl: timedelta | None = None
 
 
-NO_BATCH_RULES: Final = BatchRules()
-
-
 def batch_writes(
     clicks: Iterable[ClickDocument],
     events: Mapping[int, ConversionDocument],
     clicks_of_events: Clicks,
     stored_part: StoredPart,
     at: datetime,
-    batch_rules: BatchRules = NO_BATCH_RULES,
+    batch_rules: BatchRules,
 ) -> WriteSet:
     """Return the writes of a batch stored at the moment `at`.
 
@@ -150,7 +147,7 @@ def settlement_writes(
     pending: Iterable[ConversionDocument],
     stored_clicks: Clicks,
     transactions: Mapping[TransactionId, int],
-    batch_rules: BatchRules = NO_BATCH_RULES,
+    batch_rules: BatchRules,
 ) -> WriteSet:
     """Return the moves of the pending events whose click is stored.
 

@@ -183,7 +183,8 @@ def _convert(kind: type[Kind], fields: Mapping[str, Any]) -> Kind:
         return msgspec.convert(fields, kind)
     except msgspec.ValidationError as error:
         if error.__cause__ is not None:  # raised by a struct's own check
-            raise BadRequest(_with_full_path(str(error))) from None
+            rule, path = _split_path(str(error))
+            raise BadRequest(_join_path(path, rule)) from None
         raise BadRequest(_message(kind, str(error))) from None
 
 
@@ -195,11 +196,6 @@ def _message(kind: type[msgspec.Struct], text: str) -> str:
     if text.startswith("Invalid enum value"):
         rule = f"must be {' or '.join(_choices(kind, path))}"
     return f"{path.replace('[...]', '') or 'body'}: {rule}"
-
-
-def _with_full_path(text: str) -> str:
-    text, path = _split_path(text)
-    return _join_path(path, text)
 
 
 def _split_path(text: str) -> tuple[str, str]:

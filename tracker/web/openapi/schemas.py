@@ -23,7 +23,8 @@ class Schemas:
     def __init__(self, endpoints: Sequence[Endpoint]) -> None:
         queries = {endpoint.query for endpoint in endpoints}
         answers = {kind for endpoint in endpoints for kind in _answers(endpoint)}
-        kinds = list(dict.fromkeys(k for one in endpoints for k in _types(one)))
+        sent = [kind for one in endpoints for kind in (one.query, one.body, *_answers(one))]
+        kinds = list(dict.fromkeys(sent))
         found, components = msgspec.json.schema_components(kinds, ref_template=_REF + "{name}")
         names = {name: _readable(schema.get("title", name)) for name, schema in components.items()}
         tidy = [_tidy(schema, names) for schema in found]
@@ -74,10 +75,6 @@ class Schemas:
                 yield _name(schema)
                 yield from self._names(self._components[_name(schema)])
             yield from self._names(list(schema.values()))
-
-
-def _types(endpoint: Endpoint) -> tuple[Any, ...]:
-    return endpoint.query, endpoint.body, *_answers(endpoint)
 
 
 def _answers(endpoint: Endpoint) -> tuple[Any, ...]:
