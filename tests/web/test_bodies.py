@@ -24,6 +24,7 @@ from tracker.accounts.accounts import Account
 from tracker.limits.permits import PermitLimits, Permits
 from tracker.service.app import make_app
 from tracker.service.services import Services
+from tracker.stores.redis import keys
 from tracker.web import endpoint_handler
 from tracker.web.incoming_body import EARLY_BYTES
 from tracker.web.limits import (
@@ -91,7 +92,8 @@ async def test_a_public_path_rejects_a_long_body_before_it_is_sent(
 async def test_a_body_is_read_up_to_its_limit_however_it_is_framed(
     client: Client, path: str, limit: int, status: int
 ) -> None:
-    body, in_chunks = b" " * limit, head(path, CHUNKED) + chunk(b" " * limit)
+    body = b" " * limit
+    in_chunks = head(path, CHUNKED) + chunk(b" " * 1024) * (limit // 1024)
     for raw, expected in (
         (head(path, declared(limit)) + body, status),
         (in_chunks + chunk(b""), status),
@@ -140,6 +142,16 @@ async def test_a_body_that_is_too_long_is_rejected_after_the_key_and_with_the_ra
         assert (response.status, response.error.partition(":")[0]) == (
             (400, "body") if method == "POST" else (400, "accountId")
         )
+
+
+async def test_a_body_in_chunks_that_grows_too_long_after_the_key_is_rejected(world: World) -> None:
+    counted = keys.rate_limit("account", str(world.account.id))
+    async with connected(world.client) as connection:
+        fields = f"Authorization: Bearer {world.secret}\r\n"
+        connection.send(head(LINKS, CHUNKED, fields) + chunk(b" " * (EARLY_BYTES + 1)))
+        await eventually(lambda: world.services.stores.redis.exists(counted))
+        connection.send(chunk(b" " * MAX_BODY_BYTES))
+        assert (await connection.answer()).status == 413
 
 
 @pytest.mark.parametrize(("length", "times"), [(EARLY_BYTES, 1), (EARLY_BYTES + 1, 2)])
