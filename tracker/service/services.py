@@ -57,7 +57,9 @@ class Services:
         # Set once MongoDB has every index. Nothing is written to it before.
         self.prepared = asyncio.Event()
         self._build_foundation(settings)
-        self._build_subjects(settings)
+        self._build_traffic(settings)
+        self._build_accounts(settings)
+        self.ingest = self._ingest_services(settings)
         self.changes = Changes(
             self.stores.redis_blocking,
             {
@@ -129,7 +131,8 @@ class Services:
             sessions=self.access.sessions,
         )
 
-    def _build_subjects(self, settings: Settings) -> None:
+    def _build_traffic(self, settings: Settings) -> None:
+        """Build what visitors and networks need."""
         stores, public_url = self.stores, self.public_url
         misses = self._allowance(settings.miss_limit_ip_per_minute)
         self.links = links.build(
@@ -158,6 +161,10 @@ class Services:
             misses=misses,
             pending=self._allowance(settings.pending_limit_ip_per_minute),
         )
+
+    def _build_accounts(self, settings: Settings) -> None:
+        """Build what people and programs with keys need."""
+        stores, public_url = self.stores, self.public_url
         self.accounts = accounts.build(
             stores=stores,
             access=self.access,
@@ -191,8 +198,10 @@ class Services:
         self.sharing = sharing.build(
             stores=stores, accounts=self.accounts, reports=self.reports, public_url=public_url
         )
-        self.ingest = IngestServices(
-            stores=stores,
+
+    def _ingest_services(self, settings: Settings) -> IngestServices:
+        return IngestServices(
+            stores=self.stores,
             journal=self.journal,
             clicks=self.clicks,
             conversions=self.conversions,
