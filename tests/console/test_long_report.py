@@ -19,15 +19,15 @@ from tracker.service.services import Services
 @pytest.fixture
 def released(monkeypatch: pytest.MonkeyPatch) -> asyncio.Event:
     """Let reports take three requests, of which the last one waits for this event."""
-    page_of, event, shares = one_report._page, asyncio.Event(), iter(["0.30", "0.62"])
+    found, event, shares = one_report._found, asyncio.Event(), iter(["0.30", "0.62"])
 
     async def slow(*given: Any) -> object:
         if share := next(shares, None):
             raise TooSlow("report: not done", 1, {PROGRESS_HEADER: share})
         await event.wait()
-        return await page_of(*given)
+        return await found(*given)
 
-    monkeypatch.setattr(one_report, "_page", slow)
+    monkeypatch.setattr(one_report, "_found", slow)
     return event
 
 

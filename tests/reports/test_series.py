@@ -10,15 +10,13 @@ from hypothesis import strategies as st
 
 from tracker.calendar import calendar_of
 from tracker.errors import BadRequest
-from tracker.reports.periods import DayRange
-from tracker.reports.query import GroupRow, Measures
+from tracker.reports.periods import DayRange, Interval, step_keys
+from tracker.reports.query import Measures
 from tracker.reports.series import (
     NO_MEASURES,
-    Interval,
     default_interval,
     row_dimension,
     series_of,
-    step_keys,
 )
 
 UTC_CALENDAR = calendar_of("UTC")
@@ -28,8 +26,8 @@ def days(first: str, last: str) -> DayRange:
     return DayRange(date.fromisoformat(first), date.fromisoformat(last))
 
 
-def row(key: str, clicks: int, value: str = "0") -> GroupRow:
-    measures = Measures(
+def row(clicks: int, value: str = "0") -> Measures:
+    return Measures(
         clicks=clicks,
         unique_clicks=clicks,
         bot_clicks=1,
@@ -38,7 +36,6 @@ def row(key: str, clicks: int, value: str = "0") -> GroupRow:
         value=Decimal(value),
         payout=Decimal(0),
     )
-    return GroupRow(key=key, name=key, measures=measures)
 
 
 @pytest.mark.parametrize(
@@ -113,19 +110,20 @@ def test_steps_are_in_order_each_once_and_every_row_belongs_to_one(
     assert len(set(keys)) == len(keys)
     if interval != "hour":
         assert keys == sorted(keys)
-    rows = [row(key, 1) for key in step_keys(range_, row_dimension(interval), calendar)]
-    steps = series_of(rows, range_, interval, calendar)
+    rows = dict.fromkeys(step_keys(range_, row_dimension(interval), calendar), row(1))
+    steps = series_of(rows, keys, interval)
     assert [step.key for step in steps] == keys
     assert sum(step.measures.clicks for step in steps) == len(rows)
 
 
 def test_steps_without_rows_are_zero_and_the_others_add_up() -> None:
-    rows = [
-        row("2026-01-31", 5, "0.000000001"),
-        row("2026-01-01", 2, "1234567890123456789012345"),
-        row("2026-03-31", 1, "-0.5"),
-    ]
-    steps = series_of(rows, days("2025-12-31", "2026-03-31"), "month", UTC_CALENDAR)
+    rows = {
+        "2026-01-31": row(5, "0.000000001"),
+        "2026-01-01": row(2, "1234567890123456789012345"),
+        "2026-03-31": row(1, "-0.5"),
+    }
+    keys = step_keys(days("2025-12-31", "2026-03-31"), "month", UTC_CALENDAR)
+    steps = series_of(rows, keys, "month")
     found = {step.key: step.measures for step in steps}
     assert list(found) == ["2025-12", "2026-01", "2026-02", "2026-03"]
     assert found["2025-12"] == found["2026-02"] == NO_MEASURES

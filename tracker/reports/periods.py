@@ -1,4 +1,4 @@
-"""Ranges of days, and the periods of joint counts: months, days and hours. Pure.
+"""Ranges of days, their steps, and the periods of joint counts: months, days and hours. Pure.
 
 A report's range is cut into the fewest periods: whole finished months, then days, and hours of the
 unfinished day. So most of them are cached.
@@ -10,10 +10,13 @@ from datetime import date, datetime, timedelta
 from typing import Final, Literal, NamedTuple
 
 from tracker.calendar import Calendar
+from tracker.errors import BadRequest
 
 ALLOWED_LATENESS: Final = timedelta(minutes=10)
 """Almost all clicks are stored within this time after their period. Later ones count too: the
 cached counts then no longer match the rollups, and are computed again."""
+
+Interval = Literal["hour", "day", "week", "month"]
 
 PeriodKind = Literal["month", "day", "hours", "hour"]
 
@@ -127,13 +130,38 @@ def is_over(period: Period, now: datetime) -> bool:
 
 
 def step_of(key: str, interval: str) -> str:
-    """Return the key of the step that contains a row by hour or day."""
+    """Return the key of the step that contains an hour or day. Weeks begin on Monday."""
     if interval == "month":
         return key[:7]
     if interval == "week":
         day = date.fromisoformat(key)
         return (day - timedelta(day.weekday())).isoformat()
     return key
+
+
+def step_keys(days: DayRange, interval: Interval, calendar: Calendar) -> list[str]:
+    """Return the keys of all steps, in order. Some days have 23 or 25 hours.
+
+    A step that the range cuts off has the key of the whole step. Raises BadRequest for hours of the
+    first day that dates have.
+    """
+    if interval != "hour":
+        return list(dict.fromkeys(step_of(day.isoformat(), interval) for day in days.dates()))
+    try:
+        return [
+            calendar.hour_text(day, hour)
+            for day in days.dates()
+            for hour in range(calendar.hours_in(day))
+        ]
+    except OverflowError:
+        raise BadRequest("interval: hour is not for the first day of all dates") from None
+
+
+def step_at(at: datetime, interval: Interval, calendar: Calendar) -> str:
+    day, hour = calendar.day_and_hour(at)
+    if interval == "hour":
+        return calendar.hour_text(day, hour)
+    return step_of(day.isoformat(), interval)
 
 
 def days_of(period: RollingPeriod, today: date) -> DayRange:

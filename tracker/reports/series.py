@@ -1,22 +1,13 @@
-"""Series: the measures of a range in steps of an hour, day, week or month. Pure.
+"""Series: the measures of a range in steps of an hour, day, week or month. Pure."""
 
-Steps without rows are zero. Weeks begin on Monday. A step that the range cuts off has the key of
-the whole step.
-"""
-
-from collections.abc import Iterable, Sequence
-from datetime import datetime
+from collections.abc import Mapping, Sequence
 from decimal import Context, Decimal
 from typing import Final, Literal
 
 import msgspec
 
-from tracker.calendar import Calendar
-from tracker.errors import BadRequest
-from tracker.reports.periods import DayRange, step_of
-from tracker.reports.query import GroupRow, Measures
-
-Interval = Literal["hour", "day", "week", "month"]
+from tracker.reports.periods import DayRange, Interval, step_of
+from tracker.reports.query import Measures
 
 MAX_HOURLY_DAYS: Final = 31
 """The longest range in hours, which has as many steps as two years in days."""
@@ -54,39 +45,15 @@ def row_dimension(interval: Interval) -> Literal["hour", "day"]:
     return "hour" if interval == "hour" else "day"
 
 
-def step_keys(days: DayRange, interval: Interval, calendar: Calendar) -> list[str]:
-    """Return the keys of all steps, in order. Some days have 23 or 25 hours.
-
-    Raises BadRequest for hours of the first day that dates have.
-    """
-    if interval != "hour":
-        return list(dict.fromkeys(step_of(day.isoformat(), interval) for day in days.dates()))
-    try:
-        return [
-            calendar.hour_text(day, hour)
-            for day in days.dates()
-            for hour in range(calendar.hours_in(day))
-        ]
-    except OverflowError:
-        raise BadRequest("interval: hour is not for the first day of all dates") from None
-
-
 def series_of(
-    rows: Iterable[GroupRow], days: DayRange, interval: Interval, calendar: Calendar
+    rows: Mapping[str, Measures], steps: Sequence[str], interval: Interval
 ) -> Sequence[Step]:
-    """Return the steps of `days` from rows by `row_dimension`. Raises as `step_keys`."""
-    sums = dict.fromkeys(step_keys(days, interval, calendar), NO_MEASURES)
-    for row in rows:
-        key = step_of(row.key, interval)
-        sums[key] = _sum(sums[key], row.measures)
+    """Return all `steps` of a range, from its rows by `row_dimension`."""
+    sums = dict.fromkeys(steps, NO_MEASURES)
+    for row, measures in rows.items():
+        key = step_of(row, interval)
+        sums[key] = _sum(sums[key], measures)
     return [Step(key=key, measures=measures) for key, measures in sums.items()]
-
-
-def step_at(at: datetime, interval: Interval, calendar: Calendar) -> str:
-    day, hour = calendar.day_and_hour(at)
-    if interval == "hour":
-        return calendar.hour_text(day, hour)
-    return step_of(day.isoformat(), interval)
 
 
 def _sum(one: Measures, other: Measures) -> Measures:

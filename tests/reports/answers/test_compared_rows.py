@@ -12,9 +12,9 @@ from tests.reports.history import made
 from tracker.calendar import calendar_of
 from tracker.reports.answers.compared import read_compared
 from tracker.reports.comparison import OtherDays
-from tracker.reports.periods import DayRange
+from tracker.reports.periods import DayRange, step_keys
 from tracker.reports.query import Measures, ReportQuery
-from tracker.reports.series import NO_MEASURES, step_keys
+from tracker.reports.series import NO_MEASURES
 from tracker.service.services import Services
 
 SUMS = ("clicks", "bot_clicks", "unique_clicks", "conversions", "value", "payout")

@@ -23,8 +23,8 @@ from tests.web.reported import (
 )
 from tests.web.world import World
 from tracker.reports.joint_counts.report_run import ReportProgress
+from tracker.reports.periods import Interval
 from tracker.reports.query import GroupBy
-from tracker.reports.series import Interval
 from tracker.service.services import Services
 
 BY_TIME = get_args(Interval)

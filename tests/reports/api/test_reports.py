@@ -18,9 +18,11 @@ from tests.web.each import each_case
 from tests.web.keyed_client import KeyedClient
 from tests.web.world import World
 from tracker.accounts.accounts import Account
-from tracker.reports.answers import one_report
+from tracker.reports.answers import compared, one_report
+from tracker.reports.answers.one_report import Series
 from tracker.reports.joint_counts.report_run import ReportRun
-from tracker.reports.query import Report, ReportQuery
+from tracker.reports.periods import Interval
+from tracker.reports.query import ReportQuery
 
 MEASURES = (
     "clicks",
@@ -264,16 +266,16 @@ async def test_a_report_that_takes_too_long_is_503_with_advice(
 async def test_the_progress_of_a_report_counts_what_it_is_compared_with(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    read = one_report.read_page
+    read = one_report.read_series
 
     async def read_until_compared(
-        run: ReportRun, name: str, query: ReportQuery, *rest: Any
-    ) -> Report:
+        run: ReportRun, name: str, query: ReportQuery, interval: Interval
+    ) -> Series:
         if query.last.isoformat() < DAYS["from"]:
             run._until = 0.0
-        return await read(run, name, query, *rest)
+        return await read(run, name, query, interval)
 
-    monkeypatch.setattr(one_report, "read_page", read_until_compared)
+    monkeypatch.setattr(compared, "read_series", read_until_compared)
     response = await report(world.api, world.account, compare="previous_period", interval="day")
     assert (response.status, response.headers["X-Report-Progress"]) == (503, "0.7500")
     assert response.error.startswith("compare: not done after 30 seconds; 75% is counted")

@@ -15,9 +15,9 @@ from tracker.reports.answers.one_report import read_page, read_rows, read_series
 from tracker.reports.answers.rows import ReportRows
 from tracker.reports.comparison import DayComparison, OtherDays
 from tracker.reports.joint_counts.report_run import ReportRun
-from tracker.reports.periods import DayRange
+from tracker.reports.periods import DayRange, Interval, step_at, step_keys
 from tracker.reports.query import GroupRow, Measures, Report, ReportQuery
-from tracker.reports.series import NO_MEASURES, Interval, Step, step_at, step_keys
+from tracker.reports.series import NO_MEASURES, Step
 from tracker.reports.threads import in_thread_if_large
 from tracker.stores.mongodb.retention import first_complete_day
 

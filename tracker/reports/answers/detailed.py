@@ -13,11 +13,13 @@ from tracker.reports.answers.compared import (
     read_previous,
     read_previous_rows,
 )
-from tracker.reports.answers.one_report import WholeReport, read_series, read_whole
+from tracker.reports.answers.names import NamedRows
+from tracker.reports.answers.one_report import read_series, read_whole
 from tracker.reports.comparison import DayComparison
 from tracker.reports.joint_counts.report_run import ReportRun
+from tracker.reports.periods import Interval
 from tracker.reports.query import Measures, Report, ReportQuery
-from tracker.reports.series import Interval, Step
+from tracker.reports.series import Step
 
 
 class DetailedReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,7 +48,7 @@ async def read_detailed(
 
 async def read_all_rows(
     run: ReportRun, query: ReportQuery, comparison: DayComparison | None
-) -> tuple[WholeReport, PreviousRows | None]:
+) -> tuple[NamedRows, PreviousRows | None]:
     """Return all rows of a query, and of the days to compare with. They stay in its memory."""
     run.progress.expect(1 + (comparison is not None))
     if comparison is None:

@@ -1,20 +1,72 @@
-"""The names of report rows for people, and the search in them.
+"""The names of report rows for people, their order, and the search in them.
 
 Links, tags and event configurations have their current names. Other values have English labels.
 """
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
+from functools import partial
 from typing import Any, Final
 from uuid import UUID
 
+from tracker.reports.answers.rows import ReportRows
 from tracker.reports.dimensions import DIMENSIONS, NO_KEY
-from tracker.reports.query import FilterValue
+from tracker.reports.query import FilterValue, GroupRow, ReportQuery
+from tracker.reports.threads import in_thread, in_thread_if_large
 from tracker.stores.mongodb.reads import MongoReads
 from tracker.visitor_dimensions import UNKNOWN
 
 _NAMES_AT_ONCE: Final = 1000
 """Names of one query: their ids block the event loop for 5 ms."""
+
+
+class NamedRows:
+    """Rows with their names, as arrays, which take less memory than objects."""
+
+    def __init__(self, group_by: str, rows: ReportRows, stored_names: Mapping[str, str]) -> None:
+        self.keys = rows.keys
+        self._group_by = group_by
+        self._rows = rows
+        self._stored_names = stored_names
+
+    def bytes(self) -> int:
+        return self._rows.bytes()
+
+    def piece(self, first: int, size: int) -> Sequence[GroupRow]:
+        """Return `size` rows from number `first` on, fewer at the end."""
+        page = self._rows.page(first, size)
+        return [
+            GroupRow(
+                key=key, name=name_of(self._group_by, key, self._stored_names), measures=measures
+            )
+            for key, measures in zip(page.keys, page.measures(), strict=True)
+        ]
+
+
+async def named_rows(
+    reader: MongoReads, query: ReportQuery, rows: ReportRows, first: int, size: int
+) -> NamedRows:
+    """Return `size` rows from number `first` on, in the order of a query."""
+    stored: dict[str, str] = {}
+    if query.sort == "name":
+        stored = await stored_names(reader, query.group_by, rows.keys)
+    ordered = await in_thread_if_large(
+        len(rows.keys),
+        rows.ordered,
+        query.sort,
+        query.descending,
+        partial(name_of, query.group_by, stored=stored),
+        first + size,
+    )
+    page = ordered.page(first, size)
+    return NamedRows(query.group_by, page, await stored_names(reader, query.group_by, page.keys))
+
+
+async def rows_with_text(reader: MongoReads, query: ReportQuery, rows: ReportRows) -> ReportRows:
+    """Return the rows with the text of a search, in any case."""
+    group_by, text = query.group_by, query.search or ""
+    found = await _records_with_text(reader, query.account_id, group_by, text)
+    return await in_thread(rows.chosen, lambda key: key in found or _has_text(group_by, key, text))
 
 
 async def stored_names(reader: MongoReads, group_by: str, keys: Collection[str]) -> dict[str, str]:
@@ -55,7 +107,7 @@ def name_of(group_by: str, key: str, stored: Mapping[str, str]) -> str:
     return stored.get(key) or _name(group_by, key)
 
 
-async def records_with_text(
+async def _records_with_text(
     reader: MongoReads, account_id: UUID, group_by: str, text: str
 ) -> set[str]:
     """Return the keys of the account's records with `text` in their name, in any case."""
@@ -70,7 +122,7 @@ async def records_with_text(
     return {str(row["_id"]) async for row in reader.find_each(collection, matching, ["_id"])}
 
 
-def has_text(group_by: str, key: str, text: str) -> bool:
+def _has_text(group_by: str, key: str, text: str) -> bool:
     """Return whether a key, or the name of a value without a record, has `text`, in any case."""
     dimension = DIMENSIONS[group_by]
     name = _name(group_by, key) if dimension.record is None else dimension.names.get(key, "")

@@ -16,10 +16,10 @@ from tracker.reports.answers.one_report import Series, read_series
 from tracker.reports.comparison import DayComparison
 from tracker.reports.counted import needed_for
 from tracker.reports.joint_counts.report_run import ReportRun
+from tracker.reports.periods import Interval
 from tracker.reports.query import Measures, Report, ReportQuery
 from tracker.reports.rollups.layout import rollups_for
 from tracker.reports.rollups.shared_rollups import SharedRollups
-from tracker.reports.series import Interval
 
 _MANY: Final = 3
 """With so many combinations of dimensions, counting by all dimensions at once is faster; with so

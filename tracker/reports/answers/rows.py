@@ -127,7 +127,8 @@ class ReportRows:
         return np.array([*first, *last][:at_most], np.int64)
 
     def page(self, first: int, size: int) -> "ReportRows":
-        return self.at(range(first, min(first + size, len(self.keys))))
+        end = min(first + size, len(self.keys))
+        return self if (first, end) == (0, len(self.keys)) else self.at(range(first, end))
 
     def measures(self) -> list[Measures]:
         return [

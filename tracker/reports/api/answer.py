@@ -11,9 +11,9 @@ from msgspec import UNSET, Meta, UnsetType, field
 from tracker.calendar import Calendar
 from tracker.reports.answers.compared import PreviousFigures
 from tracker.reports.comparison import change_of, is_unfinished
-from tracker.reports.periods import DayRange
+from tracker.reports.periods import DayRange, Interval, step_at
 from tracker.reports.query import GroupRow, Measures
-from tracker.reports.series import Interval, Step, step_at
+from tracker.reports.series import Step
 from tracker.web.schema import Day
 
 Count = int | UnsetType

@@ -31,8 +31,9 @@ from tracker.reports.api.schema import (
     order_of,
 )
 from tracker.reports.joint_counts.report_run import ReportRun
+from tracker.reports.periods import Interval
 from tracker.reports.query import ReportQuery
-from tracker.reports.series import Interval, default_interval
+from tracker.reports.series import default_interval
 from tracker.reports.services import ReportCall, ReportServices
 from tracker.web.call import Nothing
 from tracker.web.endpoint import Endpoints

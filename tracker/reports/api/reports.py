@@ -31,8 +31,8 @@ from tracker.reports.api.schema import (
     order_of,
 )
 from tracker.reports.joint_counts.report_run import ReportRun
+from tracker.reports.periods import Interval
 from tracker.reports.query import GroupBy, ReportQuery
-from tracker.reports.series import Interval
 from tracker.reports.services import ReportCall, ReportServices
 from tracker.web.call import Nothing
 from tracker.web.endpoint import Endpoints

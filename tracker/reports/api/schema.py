@@ -10,9 +10,9 @@ from tracker.errors import BadRequest
 from tracker.reports.api.answer import MEASURE_FIELDS, MeasureName
 from tracker.reports.api.filters import BotsIn, ReportFilters, TagOperator
 from tracker.reports.comparison import Compared, DayComparison, other_range
-from tracker.reports.periods import DayRange
+from tracker.reports.periods import DayRange, Interval
 from tracker.reports.query import GroupBy, ReportQuery, SortBy
-from tracker.reports.series import MAX_HOURLY_DAYS, Interval
+from tracker.reports.series import MAX_HOURLY_DAYS
 from tracker.web.export import UNDESCRIBED, FileFormatIn, FormatIn
 from tracker.web.limits import DEFAULT_PAGE_SIZE, MAX_REPORT_DAYS, MAX_TEXT_CHARACTERS
 from tracker.web.schema import AccountId, Day, PageNumber, PageSize, parse_day

@@ -128,13 +128,14 @@ class ReportRun:
         return self._fingerprints.setdefault(scope.link_id, made)
 
     @asynccontextmanager
-    async def part(self, name: str) -> AsyncIterator[None]:
-        """Read a part of the request within the remaining time.
+    async def part(self, name: str, keeps_memory: bool = False) -> AsyncIterator[None]:
+        """Read a part of the request within the remaining time. Its tables are freed at its end.
 
         `name` is the field that asks for it, which BadRequest and Unavailable name. Raises TooSlow
         with the progress, AutoReconnect if MongoDB does not answer at all, and BadRequest if the
         calendar lacks the days.
         """
+        before = self.memory.bytes
         try:
             async with self._limited():
                 yield
@@ -145,6 +146,9 @@ class ReportRun:
             raise
         except OverflowError:
             raise self.no_days(name) from None
+        finally:
+            if not keeps_memory:
+                self.memory.shrink_to(before)
         self.progress.finish_part()
 
     def no_days(self, name: str) -> BadRequest:
