@@ -1,4 +1,4 @@
-"""Other days beside those of a report: the rows, totals and series of both.
+"""Reports with details: their series, and the rows, totals and series of other days beside them.
 
 The other days are read first. A row of either time is a row of the report, so their keys take part
 in the order, the pages and the limits.
@@ -8,10 +8,18 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Final, NamedTuple, get_args
 
+import msgspec
 from msgspec.structs import replace
 
 from tracker.calendar import Calendar
-from tracker.reports.answers.one_report import read_page, read_rows, read_series, read_totals
+from tracker.reports.answers.names import NamedRows
+from tracker.reports.answers.one_report import (
+    read_page,
+    read_rows,
+    read_series,
+    read_totals,
+    read_whole,
+)
 from tracker.reports.answers.rows import ReportRows
 from tracker.reports.comparison import DayComparison, OtherDays
 from tracker.reports.joint_counts.report_run import ReportRun
@@ -61,6 +69,46 @@ class PreviousRows:
         return dict.fromkeys((row.key for row in rows), NO_MEASURES) | dict(
             zip(found, measures, strict=True)
         )
+
+
+class DetailedReport(msgspec.Struct, frozen=True, kw_only=True):
+    """A report and its details. `previous_rows` is by the keys of its rows."""
+
+    report: Report
+    steps: Sequence[Step] | None
+    previous: PreviousFigures | None
+    previous_rows: Mapping[str, Measures] | None
+
+
+async def read_detailed(
+    run: ReportRun, query: ReportQuery, interval: Interval | None, comparison: DayComparison | None
+) -> DetailedReport:
+    days = None if comparison is None else await other_days(run, comparison)
+    count = 0 if days is None else 1 + previous_parts(interval, days)
+    run.progress.expect(1 + (interval is not None) + count)
+    report, rows = await read_compared(run, "report", query, days)
+    steps, previous = None, None
+    if interval is not None:
+        steps = (await read_series(run, "interval", query, interval)).steps
+    if days is not None:
+        previous = await read_previous(run, query, interval, days)
+    return DetailedReport(report=report, steps=steps, previous=previous, previous_rows=rows)
+
+
+async def read_all_rows(
+    run: ReportRun, query: ReportQuery, comparison: DayComparison | None
+) -> tuple[NamedRows, PreviousRows | None]:
+    """Return all rows of a query, and of the days to compare with. They stay in its memory."""
+    run.progress.expect(1 + (comparison is not None))
+    if comparison is None:
+        report = await read_whole(run, "report", query)
+        run.memory.shrink_to(report.bytes())
+        return report, None
+    days = await other_days(run, comparison)
+    previous = await read_previous_rows(run, query, days)
+    report = await read_whole(run, "report", query, previous.keys)
+    run.memory.shrink_to(report.bytes() + previous.bytes())
+    return report, previous
 
 
 async def other_days(run: ReportRun, comparison: DayComparison) -> OtherDays:

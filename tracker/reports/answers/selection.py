@@ -28,13 +28,13 @@ class Selection(NamedTuple):
 
 async def selection_of(run: ReportRun, query: ReportQuery) -> Selection:
     values: dict[str, frozenset[str]] = {}
-    for name in query.filters.keys() - {LINK, TAG}:
-        counted, wanted = wanted_values(name, query.filters[name], run.host)
-        values[counted] = values.get(counted, frozenset(wanted)).intersection(wanted)
     links = await _links(run, query)
     if links is not None:
         # Once for all tables: a range has two a day.
         values[LINK] = await in_thread_if_large(len(links), _texts, links)
+    for name in query.filters.keys() - {LINK, TAG}:
+        counted, wanted = wanted_values(name, query.filters[name], run.host)
+        values[counted] = values.get(counted, frozenset(wanted)).intersection(wanted)
     return Selection(links, values)
 
 

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from tracker.errors import BadRequest
 from tracker.links.hostnames import canonical_hostname
-from tracker.reports.answers.detailed import DetailedReport, read_all_rows, read_detailed
+from tracker.reports.answers.compared import DetailedReport, read_all_rows, read_detailed
 from tracker.reports.api.answer import (
     MEASURE_FIELDS,
     ChosenColumns,
