@@ -19,7 +19,7 @@ from tracker.journal.dead_letters import DeadLetters
 from tracker.journal.spool_folder import SpoolFolder
 from tracker.links.counts.recount import LinkRecount
 from tracker.reports.query import Measures, ReportQuery
-from tracker.reports.repair.day_count import DayCount, DayCounts
+from tracker.reports.repair.day_count import DayCount, count_day
 from tracker.reports.repair.joint_check import JointCheck
 from tracker.reports.repair.recount import Recount, first_whole_day
 from tracker.reports.rollups.layout import RollupId, Sums, of_zone
@@ -116,7 +116,7 @@ async def _verify_day(
 ) -> Counter[str]:
     """Return the figures of a day."""
     async with services.stores.mongodb.reads.at_one_snapshot() as snapshot:
-        counted = await DayCounts(snapshot).recounted(account, one, calendar)
+        counted = await count_day(snapshot, account, one, calendar)
         reported_day = await services.reports.reports.run(_query(account, one), snapshot)
         figures = _figures(counted, reported_day.totals)
         _explain(counted)

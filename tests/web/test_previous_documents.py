@@ -22,7 +22,7 @@ from tests.ingest import ledger
 from tests.web.client import Client
 from tests.web.keyed_client import KeyedClient
 from tests.web.lists import LISTS
-from tracker.reports.repair.day_count import DayCounts
+from tracker.reports.repair.day_count import count_day
 from tracker.reports.repair.recount import Recount
 from tracker.service.services import Services
 from tracker.visitor_dimensions import NAMES
@@ -111,7 +111,7 @@ async def test_a_link_redirects_and_a_postback_key_is_known(
 async def rebuilt(services: Services, stored: Stored) -> None:
     """Check the rollups in all that they count, and add what is counted since."""
     account_id, day = stored["accounts"][0]["_id"], a_day(stored).isoformat()
-    counted = await DayCounts(services.stores.mongodb.reads).recounted(account_id, day)
+    counted = await count_day(services.stores.mongodb.reads, account_id, day)
     assert counted.clicks == len(stored["clicks"])
     fields = {name for row in stored["rollups"] for name in row}
     missing = {path.split(".")[0] for sums in counted.differences().values() for path in sums}

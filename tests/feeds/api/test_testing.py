@@ -23,7 +23,7 @@ from tracker.conversions.event_config import EventConfig, PayoutType
 from tracker.ids import new_id
 from tracker.links.link import Link
 from tracker.live.recent import live_state
-from tracker.reports.repair.day_count import DayCounts
+from tracker.reports.repair.day_count import count_day
 from tracker.reports.repair.joint_check import JointCheck
 from tracker.service.services import Services
 
@@ -215,7 +215,7 @@ async def test_nothing_else_counts_them(
     delays = await world.api.get(f"/api/conversions/delays?accountId={world.account.id}")
     assert delays.json()["conversions"] == 0
     async with world.services.stores.mongodb.reads.at_one_snapshot() as snapshot:
-        counted = await DayCounts(snapshot).recounted(world.account.id, day_of(now()))
+        counted = await count_day(snapshot, world.account.id, day_of(now()))
         checked = JointCheck(
             world.services.stores.mongodb.database, world.account.id, calendar_of(DEFAULT_ZONE)
         )

@@ -14,7 +14,7 @@ from tests.factories import AT_MS, make_click, make_conversion
 from tracker.calendar import calendar_of
 from tracker.clock import day_of, moment
 from tracker.ids import new_id
-from tracker.reports.repair.day_count import DayCount, DayCounts
+from tracker.reports.repair.day_count import DayCount, count_day
 from tracker.reports.repair.recount import Recount, first_whole_day
 from tracker.reports.rollups.layout import RollupId
 from tracker.service.services import Services
@@ -26,7 +26,7 @@ OF_ACCOUNT = {"_id.of": "account"}
 
 async def counted(services: Services, day: str = DAY) -> DayCount:
     async with services.stores.mongodb.reads.at_one_snapshot() as snapshot:
-        return await DayCounts(snapshot).recounted(ACCOUNT, day)
+        return await count_day(snapshot, ACCOUNT, day)
 
 
 async def traffic(services: Services, clicks: int = 30) -> None:
@@ -177,7 +177,7 @@ async def test_a_day_of_25_hours_is_counted(services: Services) -> None:
     assert await recount.correct(ACCOUNT, day, berlin) > 0
     assert await recount.correct(ACCOUNT, day, berlin) == 0
     async with services.stores.mongodb.reads.at_one_snapshot() as snapshot:
-        found = await DayCounts(snapshot).recounted(ACCOUNT, day, berlin)
+        found = await count_day(snapshot, ACCOUNT, day, berlin)
     sums = found.stored[RollupId(ACCOUNT, "account Europe/Berlin", day, None)]
     hours = {f"hour.{number:02}.clicks": 1 for number in range(25)}
     of_hours = [path for path in sums if path.startswith("hour.") and path.endswith("clicks")]

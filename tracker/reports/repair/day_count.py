@@ -72,87 +72,84 @@ class DayCount(NamedTuple):
         return found
 
 
-class DayCounts:
-    """The counts of days in one snapshot."""
+async def count_day(
+    reader: MongoReads, account_id: UUID, day: str, calendar: Calendar = UTC
+) -> DayCount:
+    """Count a day. The reader is one of a snapshot."""
+    rollup = Rollup({account_id.bytes: calendar})
+    with pymongo.timeout(RECOUNT_SECONDS):
+        clicks = await _count_clicks(reader, rollup, account_id, day, calendar)
+        events = await _count_events(reader, rollup, account_id, day, calendar)
+        stored, domain_names = await _stored(reader, account_id, day, calendar.zone)
+        version = await _version(reader, account_id, day, calendar.zone)
+    return DayCount(
+        account_id,
+        calendar.zone,
+        day,
+        clicks,
+        events,
+        # In a thread: a day of 20,000 links takes a fifth of a second.
+        await asyncio.to_thread(rollup.sums),
+        stored,
+        domain_names | rollup.domain_names(),
+        version,
+    )
 
-    def __init__(self, reader: MongoReads) -> None:
-        self._reader = reader
 
-    async def recounted(self, account_id: UUID, day: str, calendar: Calendar = UTC) -> DayCount:
-        rollup = Rollup({account_id.bytes: calendar})
-        with pymongo.timeout(RECOUNT_SECONDS):
-            clicks = await self._count_clicks(rollup, account_id, day, calendar)
-            events = await self._count_events(rollup, account_id, day, calendar)
-            stored, domain_names = await self._stored(account_id, day, calendar.zone)
-            version = await self._version(account_id, day, calendar.zone)
-        return DayCount(
-            account_id,
-            calendar.zone,
-            day,
-            clicks,
-            events,
-            # In a thread: a day of 20,000 links takes a fifth of a second.
-            await asyncio.to_thread(rollup.sums),
-            stored,
-            domain_names | rollup.domain_names(),
-            version,
-        )
+async def _version(reader: MongoReads, account_id: UUID, day: str, zone: str) -> int:
+    of_day = {"_id": version_id(account_id, day, zone)}
+    found = await reader.find_one("rebuilds", of_day)
+    return int(found["version"]) if found else 0
 
-    async def _version(self, account_id: UUID, day: str, zone: str) -> int:
-        of_day = {"_id": version_id(account_id, day, zone)}
-        found = await self._reader.find_one("rebuilds", of_day)
-        return int(found["version"]) if found else 0
 
-    async def _count_clicks(
-        self, rollup: Rollup, account_id: UUID, day: str, calendar: Calendar
-    ) -> int:
-        """Add the day's clicks, which MongoDB groups by their values. Return their number."""
-        start = calendar.start_of(date.fromisoformat(day))
-        since = {"$divide": [{"$subtract": ["$at", start]}, _HOUR_MS]}
-        values = {name: f"${name}" for name in _CLICK_VALUES}
-        key = {**values, "hour": {"$floor": since}, "bot": {"$ne": ["$bot", None]}}
-        stages: list[Mapping[str, Any]] = [
-            {"$match": {**_of_day(account_id, day, calendar), **NO_TEST}},
-            {"$group": {"_id": key, "count": {"$sum": 1}}},
-        ]
-        total = 0
-        rows = self._reader.aggregate_each("clicks", stages, batchSize=_ROWS_PER_READ)
-        async for row in rows:
-            group, total = row["_id"], total + row["count"]
-            at = start + timedelta(hours=group.pop("hour"))
-            bot = "bot" if group["bot"] else None
-            rollup.add_click(
-                {**group, "account_id": account_id, "at": at, "bot": bot}, row["count"]
-            )
-        return total
+async def _count_clicks(
+    reader: MongoReads, rollup: Rollup, account_id: UUID, day: str, calendar: Calendar
+) -> int:
+    """Add the day's clicks, which MongoDB groups by their values. Return their number."""
+    start = calendar.start_of(date.fromisoformat(day))
+    since = {"$divide": [{"$subtract": ["$at", start]}, _HOUR_MS]}
+    values = {name: f"${name}" for name in _CLICK_VALUES}
+    key = {**values, "hour": {"$floor": since}, "bot": {"$ne": ["$bot", None]}}
+    stages: list[Mapping[str, Any]] = [
+        {"$match": {**_of_day(account_id, day, calendar), **NO_TEST}},
+        {"$group": {"_id": key, "count": {"$sum": 1}}},
+    ]
+    total = 0
+    rows = reader.aggregate_each("clicks", stages, batchSize=_ROWS_PER_READ)
+    async for row in rows:
+        group, total = row["_id"], total + row["count"]
+        at = start + timedelta(hours=group.pop("hour"))
+        bot = "bot" if group["bot"] else None
+        rollup.add_click({**group, "account_id": account_id, "at": at, "bot": bot}, row["count"])
+    return total
 
-    async def _count_events(
-        self, rollup: Rollup, account_id: UUID, day: str, calendar: Calendar
-    ) -> int:
-        total = 0
-        matching = {**_of_day(account_id, day, calendar), "status": {"$in": list(COUNTED)}}
-        rows = self._reader.find_each(
-            "events", matching, {"metadata": 0}, batch_size=_ROWS_PER_READ
-        )
-        async for event in rows:
-            rollup.add_event(event)
-            total += 1
-        return total
 
-    async def _stored(
-        self, account_id: UUID, day: str, zone: str
-    ) -> tuple[dict[RollupId, Sums], dict[RollupId, str]]:
-        found: defaultdict[RollupId, Counter[str]] = defaultdict(Counter)
-        domain_names = {}
-        of_day = {"_id.account_id": account_id, "_id.of": of_rollups(zone), "_id.day": day}
-        rows = self._reader.find_each("rollups", of_day, batch_size=_ROLLUPS_PER_READ)
-        async for row in rows:
-            rollup_id = RollupId(account_id, row["_id"]["of"], day, row["_id"]["link_id"])
-            for path, number in stored_sums(row).items():
-                found[rollup_id][path] += number
-            if "domain_name" in row:
-                domain_names[rollup_id] = row["domain_name"]
-        return {one: dict(sums) for one, sums in found.items()}, domain_names
+async def _count_events(
+    reader: MongoReads, rollup: Rollup, account_id: UUID, day: str, calendar: Calendar
+) -> int:
+    total = 0
+    matching = {**_of_day(account_id, day, calendar), "status": {"$in": list(COUNTED)}}
+    rows = reader.find_each("events", matching, {"metadata": 0}, batch_size=_ROWS_PER_READ)
+    async for event in rows:
+        rollup.add_event(event)
+        total += 1
+    return total
+
+
+async def _stored(
+    reader: MongoReads, account_id: UUID, day: str, zone: str
+) -> tuple[dict[RollupId, Sums], dict[RollupId, str]]:
+    found: defaultdict[RollupId, Counter[str]] = defaultdict(Counter)
+    domain_names = {}
+    of_day = {"_id.account_id": account_id, "_id.of": of_rollups(zone), "_id.day": day}
+    rows = reader.find_each("rollups", of_day, batch_size=_ROLLUPS_PER_READ)
+    async for row in rows:
+        rollup_id = RollupId(account_id, row["_id"]["of"], day, row["_id"]["link_id"])
+        for path, number in stored_sums(row).items():
+            found[rollup_id][path] += number
+        if "domain_name" in row:
+            domain_names[rollup_id] = row["domain_name"]
+    return {one: dict(sums) for one, sums in found.items()}, domain_names
 
 
 def of_rollups(zone: str) -> dict[str, list[str]]:

@@ -19,7 +19,7 @@ from tracker.clock import now, start_of
 from tracker.conversions.document import ConversionStatus
 from tracker.reports.joint_counts.due_accounts import DueAccounts
 from tracker.reports.limits import RECOUNT_SECONDS, SUMS_PER_TRANSACTION
-from tracker.reports.repair.day_count import UTC, DayCount, DayCounts, version_id
+from tracker.reports.repair.day_count import UTC, DayCount, count_day, version_id
 from tracker.reports.rollups.layout import (
     CORRECTIONS,
     DRAIN_NUMBER,
@@ -76,7 +76,7 @@ class Recount:
         """
         while True:
             async with self._reader.at_one_snapshot() as snapshot:
-                counted = await DayCounts(snapshot).recounted(account_id, day, calendar)
+                counted = await count_day(snapshot, account_id, day, calendar)
             missing = await asyncio.to_thread(counted.differences)
             if not missing:
                 return 0
