@@ -62,7 +62,7 @@ async def test_a_report_that_gets_no_further_is_an_error_with_a_way_to_try_again
     async def stuck(*_: object) -> object:
         raise TooSlow("report: not done", 1, {PROGRESS_HEADER: "0.30"})
 
-    monkeypatch.setattr(one_report, "_page", stuck)
+    monkeypatch.setattr(one_report, "_found", stuck)
     async with open_page() as (page, problems):
         problems.expected.append("503")
         await sign_in(services, page, account.id)

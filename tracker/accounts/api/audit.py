@@ -6,8 +6,8 @@ from uuid import UUID
 import msgspec
 from msgspec import Meta
 
-from tracker.access.audit import RETENTION_DAYS, AuditFilter, AuditObject, FieldChange
-from tracker.access.principal import Actor
+from tracker.access.audit import RETENTION_DAYS, AuditEntry, AuditFilter
+from tracker.accounts.api.keys import ActorRecord
 from tracker.accounts.services import AccountCall
 from tracker.links.api.short_links import find_own
 from tracker.web.call import Nothing
@@ -21,15 +21,30 @@ endpoint = Endpoints("accounts")
 _Record = TypeVar("_Record", bound="HistoryRecord")
 
 
+class TargetRecord(msgspec.Struct, kw_only=True):
+    """A changed object, with its name at that time."""
+
+    kind: str
+    id: UUID | None
+    name: str
+
+
+class ChangeRecord(msgspec.Struct, kw_only=True):
+    """A field's values before and after a change."""
+
+    before: Any
+    after: Any
+
+
 class HistoryRecord(msgspec.Struct, kw_only=True):
     """A recorded change."""
 
     id: UUID
     at: Timestamp
-    actor: Actor
+    actor: ActorRecord
     action: Annotated[str, Meta(examples=["short_link.changed"])]
-    target: AuditObject
-    changes: dict[str, FieldChange]
+    target: TargetRecord
+    changes: dict[str, ChangeRecord]
 
 
 class AuditRecord(HistoryRecord, kw_only=True):
@@ -71,4 +86,14 @@ async def _page(
 ) -> Page[_Record]:
     audit = call.web.audit
     entries, total = await audit.page(call.account_id, wanted, paged.page, paged.page_size)
-    return paged.page_of([record_of(kind, one) for one in entries], total)
+    return paged.page_of([_record(kind, one) for one in entries], total)
+
+
+def _record(kind: type[_Record], entry: AuditEntry) -> _Record:
+    return record_of(
+        kind,
+        entry,
+        actor=record_of(ActorRecord, entry.actor),
+        target=record_of(TargetRecord, entry.target),
+        changes={name: record_of(ChangeRecord, one) for name, one in entry.changes.items()},
+    )

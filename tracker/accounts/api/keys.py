@@ -9,7 +9,7 @@ from msgspec import Meta, field
 
 from tracker.access.api_keys import ApiKey
 from tracker.access.audit import AuditAction
-from tracker.access.principal import EVERY_SCOPE, Actor, Principal
+from tracker.access.principal import EVERY_SCOPE, ActorKind, Principal
 from tracker.accounts.services import AccountCall, AccountServices
 from tracker.errors import ErrorCode, Forbidden
 from tracker.stores.mongodb.account_lock import run_in_turn
@@ -33,6 +33,14 @@ endpoint = Endpoints("accounts")
 Scope = Literal[EVERY_SCOPE]  # type: ignore[valid-type]  # the table is the one list of scopes
 
 
+class ActorRecord(msgspec.Struct, kw_only=True):
+    """A person, an API key, or the operator."""
+
+    kind: ActorKind
+    id: Annotated[UUID | None, Meta(description="null for the operator")]
+    name: str
+
+
 class ParentKey(msgspec.Struct, kw_only=True):
     """The API key that created another."""
 
@@ -53,7 +61,7 @@ class ApiKeyRecord(msgspec.Struct, kw_only=True):
     last_used_at: Annotated[Timestamp | None, Meta(description="to the minute")]
     expires_at: Timestamp | None
     revoked_at: Timestamp | None
-    created_by: Annotated[Actor | None, Meta(description="null for old keys")]
+    created_by: Annotated[ActorRecord | None, Meta(description="null for old keys")]
     parent: Annotated[ParentKey | None, Meta(description="null if no key created it")]
     descendants: Annotated[
         list[UUID],
@@ -99,6 +107,7 @@ async def _show(services: AccountServices, keys: Sequence[ApiKey]) -> list[ApiKe
         record_of(
             ApiKeyRecord,
             key,
+            created_by=key.created_by and record_of(ActorRecord, key.created_by),
             parent=parent and record_of(ParentKey, parent),
             descendants=descendants.get(key.id, []),
         )
