@@ -15,7 +15,7 @@ from tests.stores.redis.own_cluster import forget_everything
 
 _SCHEMES = ("redis://", "unix://")
 
-EXAMPLE = "tests/links/test_store.py::test_a_created_link_is_found_by_id_and_by_visitors"
+EXAMPLE = "tests/links/test_store.py::test_a_link_that_is_switched_off_and_on_is_found_again"
 """A test of both stores."""
 
 
