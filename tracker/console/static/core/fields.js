@@ -86,6 +86,15 @@ export function FormFields({ list, fields, set, error }) {
   });
 }
 
+/** The field of a second factor's code. */
+export const CODE_FIELD = {
+  name: "code",
+  label: "Code",
+  hint: "From your authenticator, or a recovery code",
+  autocomplete: "one-time-code",
+  required: true,
+};
+
 /** Return the names of a form's fields, for the note about errors that none of them shows. */
 export function namesOf(list) {
   return list.filter(Boolean).map(({ name }) => name);

@@ -2,7 +2,7 @@
 
 import { useEffect, useState } from "preact/hooks";
 import { api } from "console/core/api";
-import { Checkbox, FormFields, namesOf, useFields } from "console/core/fields";
+import { CODE_FIELD, Checkbox, FormFields, namesOf, useFields } from "console/core/fields";
 import { useAction, useLoad, useTitle } from "console/core/hooks";
 import { html } from "console/core/html";
 import { Button, ErrorNote, Skeleton } from "console/core/parts";
@@ -33,13 +33,6 @@ const OWN_PASSWORD = {
   label: "Your password",
   autocomplete: "current-password",
   hint: "You have one here already.",
-  required: true,
-};
-const CODE = {
-  name: "code",
-  label: "Code",
-  hint: "From your authenticator, or a recovery code",
-  autocomplete: "one-time-code",
   required: true,
 };
 
@@ -105,8 +98,8 @@ function Form({ token, kind, email, account, role, has_password: known, needs_co
     ${!choosesEmail && html`<${HiddenEmail} value=${email} />`}
     <${FormFields} list=${first} ...${{ fields, set }} error=${shown} />
     <${Checkbox} label="Show the password" checked=${visible} onInput=${setVisible} />
-    <${FormFields} list=${[asksCode && CODE]} ...${{ fields, set }} error=${shown} />
-    <${ErrorNote} error=${shown} fields=${namesOf([...first, CODE])} />
+    <${FormFields} list=${[asksCode && CODE_FIELD]} ...${{ fields, set }} error=${shown} />
+    <${ErrorNote} error=${shown} fields=${namesOf([...first, CODE_FIELD])} />
     <${Button} kind="main" type="submit" busy=${busy}>${isReset ? "Set and sign in" : "Join"}<//>
   </form>`;
 }

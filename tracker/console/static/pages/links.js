@@ -340,7 +340,8 @@ function NoLinks({ query, create }) {
     </div>`;
   return html`<${Empty} title="No links yet" action=${action}>
     <p>
-      A link records each click and leads on: <code>${location.host}/c/spring</code> to <code>https://shop.example/offer?utm_source=newsletter</code>
+      A link records each click and leads on: <code>${location.host}/c/spring</code> to${" "}
+      <code>https://shop.example/offer?utm_source=newsletter</code>
     </p>
   <//>`;
 }

@@ -2,7 +2,7 @@
 
 import { useState } from "preact/hooks";
 import { api } from "console/core/api";
-import { TextField } from "console/core/fields";
+import { CODE_FIELD, FormFields, TextField } from "console/core/fields";
 import { useAction, useLoad } from "console/core/hooks";
 import { html } from "console/core/html";
 import { Table } from "console/core/lists";
@@ -260,16 +260,7 @@ function SwitchOffDialog({ onClose, onDone }) {
       value=${fields.password}
       onInput=${set("password")}
     />
-    <${TextField}
-      label="Code"
-      name="code"
-      hint="From your authenticator, or a recovery code"
-      autocomplete="one-time-code"
-      required
-      error=${error}
-      value=${fields.code}
-      onInput=${set("code")}
-    />
+    <${FormFields} list=${[CODE_FIELD]} ...${{ fields, set, error }} />
     <${ErrorNote} error=${error} fields=${["password", "code"]} />
   <//>`;
 }

@@ -2,7 +2,7 @@
 
 import { useEffect, useState } from "preact/hooks";
 import { api } from "console/core/api";
-import { FormFields, useFields } from "console/core/fields";
+import { CODE_FIELD, FormFields, useFields } from "console/core/fields";
 import { useAction, useTitle } from "console/core/hooks";
 import { html } from "console/core/html";
 import { Button, ErrorNote } from "console/core/parts";
@@ -28,14 +28,7 @@ const FIELDS = [
     required: true,
   },
 ];
-const CODE = {
-  name: "code",
-  label: "Code",
-  hint: "From your authenticator, or a recovery code",
-  autocomplete: "one-time-code",
-  required: true,
-  autofocus: true,
-};
+const CODE = { ...CODE_FIELD, autofocus: true };
 
 /** The page. It asks for a code only after the password was right. */
 export default function SignIn() {
