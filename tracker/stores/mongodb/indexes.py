@@ -1,5 +1,7 @@
 """Every MongoDB index of the service, as a table. `ensure` makes what is missing."""
 
+from typing import Any
+
 import pymongo
 from pymongo import ASCENDING, DESCENDING, IndexModel
 
@@ -9,278 +11,170 @@ from tracker.stores.mongodb.order import BY_NAME
 # Not {"$type": "string"}: a look-up of one transaction id would not use the index then.
 _EXISTING = {"$exists": True}
 
+_INACTIVE = {"partialFilterExpression": {"active": False}}
+_NAMES = ("account_id", "archived", "internal_name", "_id")
+_SLUGS = ("account_id", "archived", "slug", "_id")
+_NAMES_OF_TAG = ("account_id", "tags", "internal_name", "_id")
+_SLUGS_OF_TAG = ("account_id", "tags", "slug", "_id")
+
+
+def _index(name: str, *fields: str, **options: Any) -> IndexModel:
+    """Return an index in the order of `fields`: descending after a minus, else ascending."""
+    keys = [
+        (field[1:], DESCENDING) if field.startswith("-") else (field, ASCENDING) for field in fields
+    ]
+    return IndexModel(keys, name=name, **options)
+
+
 INDEXES: dict[str, list[IndexModel]] = {
     "api_keys": [
-        IndexModel([("sha256", ASCENDING)], name="by_hash", unique=True),
-        IndexModel([("account_id", ASCENDING), ("_id", DESCENDING)], name="by_account"),
+        _index("by_hash", "sha256", unique=True),
+        _index("by_account", "account_id", "-_id"),
     ],
     "people": [
-        IndexModel([("email", ASCENDING)], name="by_email", unique=True),
+        _index("by_email", "email", unique=True),
     ],
     "sessions": [
-        IndexModel([("sha256", ASCENDING)], name="by_hash", unique=True),
-        IndexModel([("person_id", ASCENDING), ("_id", DESCENDING)], name="by_person"),
-        IndexModel([("expires_at", ASCENDING)], name="expiry", expireAfterSeconds=0),
+        _index("by_hash", "sha256", unique=True),
+        _index("by_person", "person_id", "-_id"),
+        _index("expiry", "expires_at", expireAfterSeconds=0),
     ],
     "members": [
-        IndexModel(
-            [("account_id", ASCENDING), ("person_id", ASCENDING)], name="by_person", unique=True
-        ),
-        IndexModel([("account_id", ASCENDING), ("_id", DESCENDING)], name="by_account"),
-        IndexModel([("person_id", ASCENDING), ("_id", ASCENDING)], name="of_person"),
+        _index("by_person", "account_id", "person_id", unique=True),
+        _index("by_account", "account_id", "-_id"),
+        _index("of_person", "person_id", "_id"),
     ],
     "audit": [
-        IndexModel([("account_id", ASCENDING), ("_id", DESCENDING)], name="by_account"),
-        IndexModel(
-            [("account_id", ASCENDING), ("target.id", ASCENDING), ("_id", DESCENDING)],
-            name="by_target",
-        ),
+        _index("by_account", "account_id", "-_id"),
+        _index("by_target", "account_id", "target.id", "-_id"),
         # 400 days: `access/audit.RETENTION_DAYS`.
-        IndexModel([("at", ASCENDING)], name="expiry", expireAfterSeconds=400 * 24 * 3600),
+        _index("expiry", "at", expireAfterSeconds=400 * 24 * 3600),
     ],
     "invitations": [
-        IndexModel([("sha256", ASCENDING)], name="by_hash", unique=True),
-        IndexModel([("account_id", ASCENDING), ("_id", DESCENDING)], name="by_account"),
-        IndexModel([("person_id", ASCENDING)], name="of_person"),
-        IndexModel([("expires_at", ASCENDING)], name="expiry", expireAfterSeconds=0),
+        _index("by_hash", "sha256", unique=True),
+        _index("by_account", "account_id", "-_id"),
+        _index("of_person", "person_id"),
+        _index("expiry", "expires_at", expireAfterSeconds=0),
     ],
     "links": [
-        IndexModel(
-            [("domain_id", ASCENDING), ("slug", ASCENDING)], name="by_domain_and_slug", unique=True
-        ),
-        IndexModel(
-            [("account_id", ASCENDING), ("archived", ASCENDING), ("_id", DESCENDING)],
-            name="by_account",
-        ),
-        IndexModel(
-            [("account_id", ASCENDING), ("tags", ASCENDING), ("_id", DESCENDING)], name="by_tag"
-        ),
-        IndexModel(
-            [
-                ("account_id", ASCENDING),
-                ("tags", ASCENDING),
-                ("internal_name", ASCENDING),
-                ("_id", ASCENDING),
-            ],
-            name="by_tag_in_order_of_names",
-            collation=BY_NAME,
-        ),
-        IndexModel(
-            [
-                ("account_id", ASCENDING),
-                ("tags", ASCENDING),
-                ("slug", ASCENDING),
-                ("_id", ASCENDING),
-            ],
-            name="by_tag_in_order_of_slugs",
-            collation=BY_NAME,
-        ),
-        IndexModel(
-            [
-                ("account_id", ASCENDING),
-                ("archived", ASCENDING),
-                ("internal_name", ASCENDING),
-                ("_id", ASCENDING),
-            ],
-            name="in_order_of_names",
-            collation=BY_NAME,
-        ),
-        IndexModel(
-            [
-                ("account_id", ASCENDING),
-                ("archived", ASCENDING),
-                ("slug", ASCENDING),
-                ("_id", ASCENDING),
-            ],
-            name="in_order_of_slugs",
-            collation=BY_NAME,
-        ),
+        _index("by_domain_and_slug", "domain_id", "slug", unique=True),
+        _index("by_account", "account_id", "archived", "-_id"),
+        _index("by_tag", "account_id", "tags", "-_id"),
+        _index("by_tag_in_order_of_names", *_NAMES_OF_TAG, collation=BY_NAME),
+        _index("by_tag_in_order_of_slugs", *_SLUGS_OF_TAG, collation=BY_NAME),
+        _index("in_order_of_names", *_NAMES, collation=BY_NAME),
+        _index("in_order_of_slugs", *_SLUGS, collation=BY_NAME),
         # Without the id, which would be most of each of its many keys.
-        IndexModel(
-            [("account_id", ASCENDING), ("archived", ASCENDING), ("words", ASCENDING)],
-            name="by_words",
-        ),
+        _index("by_words", "account_id", "archived", "words"),
         # Few links are inactive, and the others cost nothing.
-        IndexModel(
-            [("account_id", ASCENDING), ("archived", ASCENDING), ("_id", DESCENDING)],
-            name="inactive",
-            partialFilterExpression={"active": False},
-        ),
-        IndexModel(
-            [
-                ("account_id", ASCENDING),
-                ("archived", ASCENDING),
-                ("internal_name", ASCENDING),
-                ("_id", ASCENDING),
-            ],
-            name="inactive_in_order_of_names",
-            partialFilterExpression={"active": False},
-            collation=BY_NAME,
-        ),
-        IndexModel(
-            [
-                ("account_id", ASCENDING),
-                ("archived", ASCENDING),
-                ("slug", ASCENDING),
-                ("_id", ASCENDING),
-            ],
-            name="inactive_in_order_of_slugs",
-            partialFilterExpression={"active": False},
-            collation=BY_NAME,
-        ),
+        _index("inactive", "account_id", "archived", "-_id", **_INACTIVE),
+        _index("inactive_in_order_of_names", *_NAMES, collation=BY_NAME, **_INACTIVE),
+        _index("inactive_in_order_of_slugs", *_SLUGS, collation=BY_NAME, **_INACTIVE),
     ],
     "link_counts": [
-        IndexModel([("_id.account_id", ASCENDING), ("_id.tag_id", ASCENDING)], name="by_tag"),
+        _index("by_tag", "_id.account_id", "_id.tag_id"),
         # Only recounts write it, to one document of an account.
-        IndexModel([("recounts", ASCENDING)], name="recounts", sparse=True),
+        _index("recounts", "recounts", sparse=True),
     ],
     "domains": [
         # The last field separates domains in quarantine, of which an account may have several.
-        IndexModel(
-            [
-                ("domain_name", ASCENDING),
-                ("account_id", ASCENDING),
-                ("quarantined_until", ASCENDING),
-            ],
-            name="by_claim",
-            unique=True,
+        _index("by_claim", "domain_name", "account_id", "quarantined_until", unique=True),
+        _index(
+            "by_proven_name", "domain_name", unique=True, partialFilterExpression={"verified": True}
         ),
-        IndexModel(
-            [("domain_name", ASCENDING)],
-            name="by_proven_name",
-            unique=True,
-            partialFilterExpression={"verified": True},
-        ),
-        IndexModel(
-            [("quarantined_until", ASCENDING)], name="quarantine", expireAfterSeconds=0, sparse=True
-        ),
-        IndexModel([("account_id", ASCENDING), ("_id", DESCENDING)], name="by_account"),
+        _index("quarantine", "quarantined_until", expireAfterSeconds=0, sparse=True),
+        _index("by_account", "account_id", "-_id"),
     ],
     "tags": [
-        IndexModel([("account_id", ASCENDING), ("key", ASCENDING)], name="by_name", unique=True),
-        IndexModel([("account_id", ASCENDING), ("_id", DESCENDING)], name="by_account"),
+        _index("by_name", "account_id", "key", unique=True),
+        _index("by_account", "account_id", "-_id"),
     ],
     "event_configs": [
-        IndexModel([("pbk", ASCENDING)], name="by_pbk", unique=True),
-        IndexModel([("account_id", ASCENDING), ("_id", DESCENDING)], name="by_account"),
+        _index("by_pbk", "pbk", unique=True),
+        _index("by_account", "account_id", "-_id"),
     ],
     "webhooks": [
-        IndexModel([("account_id", ASCENDING), ("_id", DESCENDING)], name="by_account"),
+        _index("by_account", "account_id", "-_id"),
     ],
     "deliveries": [
-        IndexModel(
-            [("status", ASCENDING), ("webhook_id", ASCENDING), ("due_at", ASCENDING)],
-            name="by_webhook_and_time",
+        _index(
+            "by_webhook_and_time",
+            "status",
+            "webhook_id",
+            "due_at",
             partialFilterExpression={"status": "due"},
         ),
-        IndexModel(
-            [
-                ("webhook_id", ASCENDING),
-                ("status", ASCENDING),
-                ("created_at", DESCENDING),
-                ("_id", DESCENDING),
-            ],
-            name="log",
-        ),
-        IndexModel([("expires_at", ASCENDING)], name="expiry", expireAfterSeconds=0, sparse=True),
+        _index("log", "webhook_id", "status", "-created_at", "-_id"),
+        _index("expiry", "expires_at", expireAfterSeconds=0, sparse=True),
     ],
     # Idle accounts have neither time (`webhooks/queue`).
     "delivery_queue": [
-        IndexModel([("turn_at", ASCENDING)], name="by_turn", sparse=True),
-        IndexModel([("due_at", DESCENDING)], name="by_time", sparse=True),
+        _index("by_turn", "turn_at", sparse=True),
+        _index("by_time", "-due_at", sparse=True),
     ],
     "shares": [
-        IndexModel([("sha256", ASCENDING)], name="by_token", unique=True),
-        IndexModel([("account_id", ASCENDING), ("_id", DESCENDING)], name="by_account"),
+        _index("by_token", "sha256", unique=True),
+        _index("by_account", "account_id", "-_id"),
         # Revoked shares are listed for a while.
-        IndexModel([("revoked_at", ASCENDING)], name="expiry", expireAfterSeconds=30 * 24 * 3600),
+        _index("expiry", "revoked_at", expireAfterSeconds=30 * 24 * 3600),
     ],
     "views": [
-        IndexModel([("account_id", ASCENDING), ("_id", DESCENDING)], name="by_account"),
+        _index("by_account", "account_id", "-_id"),
     ],
     "clicks": [
-        IndexModel([("account_id", ASCENDING), ("at", ASCENDING)], name="by_account"),
-        IndexModel([("link_id", ASCENDING), ("at", ASCENDING)], name="by_link_and_time"),
+        _index("by_account", "account_id", "at"),
+        _index("by_link_and_time", "link_id", "at"),
         # Few among millions, and no cost for the others.
-        IndexModel(
-            [("account_id", ASCENDING), ("at", DESCENDING)],
-            name="tests",
-            partialFilterExpression={"test": True},
-        ),
+        _index("tests", "account_id", "-at", partialFilterExpression={"test": True}),
     ],
     "events": [
         # The state comes before the time, so that a rare one is found among millions. Without a
         # filter by state MongoDB merges the events of each (`feeds/conversions`).
-        IndexModel(
-            [
-                ("account_id", ASCENDING),
-                ("status", ASCENDING),
-                ("at", DESCENDING),
-                ("_id", DESCENDING),
-            ],
-            name="log",
-        ),
-        IndexModel(
-            [("click_id", ASCENDING), ("_id", ASCENDING)],
-            name="pending_of_click",
-            partialFilterExpression={"status": "pending"},
+        _index("log", "account_id", "status", "-at", "-_id"),
+        _index(
+            "pending_of_click", "click_id", "_id", partialFilterExpression={"status": "pending"}
         ),
         # No cost for events without warnings, which are nearly all.
-        IndexModel(
-            [("account_id", ASCENDING), ("at", DESCENDING)],
-            name="warned",
-            partialFilterExpression={"warnings": _EXISTING},
-        ),
+        _index("warned", "account_id", "-at", partialFilterExpression={"warnings": _EXISTING}),
         # Only unsettled events without an account have this time.
-        IndexModel([("expires_at", ASCENDING)], name="expiry", expireAfterSeconds=0, sparse=True),
+        _index("expiry", "expires_at", expireAfterSeconds=0, sparse=True),
         # For accounts that limit the conversions of a click.
-        IndexModel([("click_id", ASCENDING), ("event_config_id", ASCENDING)], name="by_click"),
+        _index("by_click", "click_id", "event_config_id"),
         # The state of a notification: `conversions/notification_state`.
-        IndexModel(
-            [("tell_at", ASCENDING)],
-            name="by_telling",
-            partialFilterExpression={"tell_at": _EXISTING},
-        ),
-        IndexModel(
-            [("transaction_scope", ASCENDING), ("transaction_id", ASCENDING)],
-            name="by_transaction",
+        _index("by_telling", "tell_at", partialFilterExpression={"tell_at": _EXISTING}),
+        _index(
+            "by_transaction",
+            "transaction_scope",
+            "transaction_id",
             unique=True,
             partialFilterExpression={"transaction_id": _EXISTING},
         ),
     ],
     "arrivals": [
         # 8 days: `feeds/arrivals.STORED_DAYS`.
-        IndexModel([("at", ASCENDING)], name="expiry", expireAfterSeconds=8 * 24 * 3600),
+        _index("expiry", "at", expireAfterSeconds=8 * 24 * 3600),
     ],
     "refused_postbacks": [
-        IndexModel([("account_id", ASCENDING), ("_id", DESCENDING)], name="by_account"),
+        _index("by_account", "account_id", "-_id"),
         # 7 days: `conversions/refusals.STORED_DAYS`; the counts are of whole days.
-        IndexModel([("at", ASCENDING)], name="expiry", expireAfterSeconds=7 * 24 * 3600),
+        _index("expiry", "at", expireAfterSeconds=7 * 24 * 3600),
     ],
     "refused_postback_counts": [
-        IndexModel([("at", ASCENDING)], name="expiry", expireAfterSeconds=8 * 24 * 3600),
+        _index("expiry", "at", expireAfterSeconds=8 * 24 * 3600),
     ],
     "conversion_locks": [
-        IndexModel([("at", ASCENDING)], name="expiry", expireAfterSeconds=3600),
+        _index("expiry", "at", expireAfterSeconds=3600),
     ],
     "joint_counts": [
-        IndexModel([("_id.account_id", ASCENDING), ("_id.period", ASCENDING)], name="by_account"),
+        _index("by_account", "_id.account_id", "_id.period"),
         # Only counts by some dimensions have it (`reports/joint_counts/store`).
-        IndexModel([("expires_at", ASCENDING)], name="expiry", expireAfterSeconds=0, sparse=True),
+        _index("expiry", "expires_at", expireAfterSeconds=0, sparse=True),
     ],
     "joint_counts_due": [
-        IndexModel([("due_at", ASCENDING)], name="due", sparse=True),
+        _index("due", "due_at", sparse=True),
     ],
     "rollups": [
-        IndexModel(
-            [
-                ("_id.account_id", ASCENDING),
-                ("_id.of", ASCENDING),
-                ("_id.day", ASCENDING),
-                ("_id.link_id", ASCENDING),
-            ],
-            name="by_account",
-        ),
+        _index("by_account", "_id.account_id", "_id.of", "_id.day", "_id.link_id"),
     ],
 }
 
