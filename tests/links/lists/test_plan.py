@@ -5,8 +5,7 @@ import pytest
 from tracker.ids import new_id
 from tracker.links.lists.filter import ORDERS, LinkFilter, LinkOrder
 from tracker.links.lists.plan import plan_of
-from tracker.stores.mongodb.indexes import INDEXES
-from tracker.stores.mongodb.list_indexes import LINK_LISTS, LISTS
+from tracker.stores.mongodb.indexes import INDEXES, LINK_LISTS, LISTS
 
 TAGS = [new_id(), new_id()]
 UTM = {"utm_source": ["none"]}

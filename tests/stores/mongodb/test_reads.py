@@ -207,13 +207,6 @@ async def test_ids_are_read_as_their_bytes_if_a_reader_says_so(services: Service
     assert await services.stores.mongodb.reads.find("things", {}) == [{"_id": one, "number": 1}]
 
 
-async def test_an_index_without_ids_at_its_end_is_refused(services: Services) -> None:
-    await services.stores.mongodb["things"].insert_one({"_id": new_id(), "number": 1})
-    await services.stores.mongodb["things"].create_index("number", name="numbers")
-    with pytest.raises(ValueError, match="does not end with an id"):
-        await services.stores.mongodb.reads.ids_of_index("things", {}, hint="numbers")
-
-
 async def test_passwords_and_tls_come_from_the_address(tmp_path: Path) -> None:
     with guarded_mongodb(tmp_path, Authority(tmp_path)) as uri:
         async with reader_by(uri, "any") as reads:

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from tracker.links.lists.filter import ORDERS, LinkFilter, LinkOrder, conditions
-from tracker.stores.mongodb.list_indexes import LINK_LISTS
+from tracker.stores.mongodb.indexes import LINK_LISTS
 from tracker.stores.mongodb.order import BY_NAME, Order
 
 

@@ -1,6 +1,7 @@
-"""Every MongoDB index of the service, as a table. `ensure` makes what is missing."""
+"""Every MongoDB index of the service, as a table, and the index of each list."""
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Final
 
 import pymongo
 from pymongo import ASCENDING, DESCENDING, IndexModel
@@ -177,6 +178,34 @@ INDEXES: dict[str, list[IndexModel]] = {
         _index("by_account", "_id.account_id", "_id.of", "_id.day", "_id.link_id"),
     ],
 }
+
+LISTS: Final[Mapping[str, str]] = dict.fromkeys(
+    (
+        *("api_keys", "audit", "domains", "event_configs", "invitations", "members"),
+        *("refused_postbacks", "shares", "tags", "views", "webhooks"),
+    ),
+    "by_account",
+)
+"""The index of each list whose filters are few, by collection. Without a name MongoDB would try all
+that begin with the same field, on as many documents as the account has."""
+
+LINK_LISTS: Final[Mapping[str, str]] = {
+    "newest": "by_account",
+    "oldest": "by_account",
+    "name": "in_order_of_names",
+    "slug": "in_order_of_slugs",
+    "inactive newest": "inactive",
+    "inactive oldest": "inactive",
+    "inactive name": "inactive_in_order_of_names",
+    "inactive slug": "inactive_in_order_of_slugs",
+    "tags newest": "by_tag",
+    "tags oldest": "by_tag",
+    "tags name": "by_tag_in_order_of_names",
+    "tags slug": "by_tag_in_order_of_slugs",
+    "words": "by_words",
+    "a slug": "in_order_of_slugs",
+}
+"""The indexes of the list of links (`links/lists/plan`)."""
 
 
 async def ensure(database: Database) -> None:

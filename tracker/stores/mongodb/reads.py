@@ -23,11 +23,6 @@ from tracker.stores.mongodb.drivers import (
 ROWS_AT_ONCE: Final = 1000
 """A small row takes 1 to 3 µs to decode, and a whole click 8."""
 
-_ID_START: Final = -17
-_ID_FIELD: Final = b"\x05_id\x00\x10\x00\x00\x00\x04"
-_ID_FIELD_START: Final = _ID_START - len(_ID_FIELD)
-"""A document ends with a zero. Before an id of 16 bytes: type, name, length and kind."""
-
 Fields = Sequence[str] | Mapping[str, Any] | None
 Document = dict[str, Any]
 
@@ -68,30 +63,6 @@ class MongoReads:
     def of_primary(self) -> "MongoReads":
         """Return a reader of the newest data of the primary, which a failover may lose."""
         return MongoReads(self._database.with_options(read_concern=ReadConcern("local")))
-
-    async def ids(
-        self, collection: str, matching: Mapping[str, Any], **options: Any
-    ) -> list[bytes]:
-        """Return the ids of documents. The reader is one of binary ids."""
-        return [
-            bytes(row["_id"]) for row in await self.find(collection, matching, ["_id"], **options)
-        ]
-
-    async def ids_of_index(
-        self, collection: str, matching: Mapping[str, Any], **options: Any
-    ) -> list[bytes]:
-        """Return ids as `ids` does, from the index of the option `hint`, whose last field they are.
-
-        No document is read, unless to filter or to sort it, and no key is decoded: its texts are
-        no UTF-8, and take 8 µs.
-        """
-        chosen = {"batch_size": ROWS_AT_ONCE, "return_key": True, **options}
-        source = self._database[collection]
-        with lost_connections():
-            # The driver does not say that its batches are bytes.
-            batches: Any = source.find_raw_batches(matching, session=self._session, **chosen)
-            async with batches:
-                return [_last_id(key) async for batch in batches for key in _documents_in(batch)]
 
     def latest(self) -> "MongoReads":
         """Return a reader of the present, whatever snapshot this one reads."""
@@ -211,18 +182,3 @@ def _as_command(options: Mapping[str, Any]) -> dict[str, Any]:
     if "collation" in chosen:
         chosen["collation"] = chosen["collation"].document
     return chosen
-
-
-def _last_id(document: bytes) -> bytes:
-    """Return the last field of a BSON document. Raises ValueError unless it is an `_id`."""
-    if document[_ID_FIELD_START:_ID_START] != _ID_FIELD:
-        raise ValueError("the document does not end with an id")
-    return document[_ID_START:-1]
-
-
-def _documents_in(batch: bytes) -> Iterator[bytes]:
-    start = 0
-    while start < len(batch):
-        end = start + int.from_bytes(batch[start : start + 4], "little")
-        yield batch[start:end]
-        start = end
