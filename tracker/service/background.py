@@ -17,8 +17,7 @@ from tracker.journal.overflow import keep_deciding
 from tracker.loops import Loops, cancel_and_wait
 from tracker.service.longest_turn import keep_measuring
 from tracker.service.services import Services
-from tracker.stores.cache.trust import keep_checking
-from tracker.stores.redis.clients import follow, has_sentinels
+from tracker.stores.redis.clients import follow, has_sentinels, keep_checking
 from tracker.stores.redis.cluster import is_cluster
 
 MAX_FAILURES: Final = 5

@@ -73,7 +73,7 @@ class Services:
         )
         self.copy_filler = CopyFiller(
             self.stores.redis,
-            self.stores.mongodb,
+            self.stores.mongodb.reads,
             self.stores.budget,
             [
                 names_of_links(self.links.link_cache),

@@ -11,10 +11,10 @@ expires after UPDATE_SECONDS, whether the writer lives or dies. Readers store no
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from functools import partial
 from struct import Struct
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from redis.asyncio import Redis
 from redis.exceptions import RedisError, ResponseError
@@ -52,8 +52,8 @@ for i, name in ipairs(KEYS) do
   local copy, ttl = ARGV[2 * i + 1], tonumber(ARGV[2 * i + 2])
   local version = struct.unpack('>i8', copy)
   local left, keeps = redis.call('PTTL', name), false
-  local held = redis.pcall('GET', name)
-  if held and not held.err then
+  local held = redis.call('MGET', name)[1]
+  if held then
     local held_version, held_server = struct.unpack('>i8c4', held)
     local is_updating = held_server == unknown and left <= update
     keeps = held_version > version or is_updating and ARGV[1] == '0' or held == copy
@@ -196,38 +196,18 @@ class Copies:
         return found
 
     async def _find_all(self, names: list[str]) -> list[Found]:
-        held = await self._held(names)
-        # The id is asked for after the answer, which may come from a server that is new.
-        servers = await self._known_servers(names)
-        return list(map(self._found, held, servers))
-
-    async def _held(self, names: list[str]) -> Sequence[Any]:
-        """Return the strings under these names; None for another type, or without one."""
+        # MGET finds None for a hash of 1.0.0. The id of a server is asked for after its answer,
+        # which may come from a server that is new.
         if not is_cluster(self._redis):
-            held: list[bytes | None] = await self._reading.execute("MGET", *names)
-            return held
-        pipeline = self._redis.pipeline(transaction=False)
-        for name in names:
-            pipeline.get(name)
-        answers = await pipeline.execute(raise_on_error=False)
-        for answer in answers:
-            if isinstance(answer, RedisError) and not _is_of_another_type(answer):
-                raise answer
-        return [None if isinstance(answer, RedisError) else answer for answer in answers]
-
-    async def _known_servers(self, names: list[str]) -> Sequence[bytes]:
-        if not is_cluster(self._redis):
-            return [await known_server_id(self._redis, names[0])] * len(names)
-        return [await known_server_id(self._redis, name) for name in names]
-
-    def _found(self, held: bytes | None, server: bytes) -> Found:
-        trusts = server != UNKNOWN_SERVER
-        if held is None or len(held) < _HEADER.size:
-            return Found(None, server, settled=trusts)
-        version, stored_on = _HEADER.unpack_from(held)
-        value = held[_HEADER.size :] if version >= 0 else None
-        settled = trusts and stored_on != UNKNOWN_SERVER
-        return Found(value, server, settled and stored_on == server, settled, version)
+            held = await self._reading.execute("MGET", *names)
+            servers = [await known_server_id(self._redis, names[0])] * len(names)
+        else:
+            pipeline = self._redis.pipeline(transaction=False)
+            for name in names:
+                pipeline.mget(name)
+            held = [answer[0] for answer in await pipeline.execute()]
+            servers = [await known_server_id(self._redis, name) for name in names]
+        return list(map(_found, held, servers))
 
     async def _publish_all(self, names: list[str]) -> list[None]:
         notices = [("PUBLISH", keys.CHANGES, name) for name in names]
@@ -248,9 +228,14 @@ class Copies:
         await self._store_newer(keys=[copy.name for copy in copies], args=arguments)
 
 
-def _is_of_another_type(error: RedisError) -> bool:
-    """Return whether the key is a hash, as copies of 1.0.0 were."""
-    return isinstance(error, ResponseError) and str(error).startswith("WRONGTYPE")
+def _found(held: bytes | None, server: bytes) -> Found:
+    trusts = server != UNKNOWN_SERVER
+    if held is None or len(held) < _HEADER.size:
+        return Found(None, server, settled=trusts)
+    version, stored_on = _HEADER.unpack_from(held)
+    value = held[_HEADER.size :] if version >= 0 else None
+    settled = trusts and stored_on != UNKNOWN_SERVER
+    return Found(value, server, settled and stored_on == server, settled, version)
 
 
 def _milliseconds(seconds: float) -> int:

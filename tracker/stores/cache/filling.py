@@ -6,9 +6,8 @@ rate. A server counts as new if its id is (`stores/redis/server_id`), or if it w
 
 import asyncio
 import random
-import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple
 
 import structlog
 from pymongo.errors import PyMongoError
@@ -16,7 +15,8 @@ from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
 from tracker.metrics import COPIES_RESTORED
-from tracker.stores.mongodb.database import MongoDB
+from tracker.stores.cache.cache import Cache
+from tracker.stores.mongodb.reads import MongoReads
 from tracker.stores.redis import keys
 from tracker.stores.redis.clients import known_server_ids
 from tracker.stores.redis.lease import Lease
@@ -30,20 +30,12 @@ PAUSE_SECONDS: Final = 0.25
 
 LOOK_SECONDS: Final = 5.0
 _LEASE_SECONDS: Final = 60.0
-_LOG_SECONDS: Final = 10.0
-
-
-class Restorable(Protocol):
-    """A cache whose values may be stored again."""
-
-    async def restore(self, names: Sequence[str]) -> None:
-        """Store a copy of each value that lacks one."""
 
 
 class Names(NamedTuple):
     """The names of one cache: of the `matching` documents of a collection, by `fields`."""
 
-    cache: Restorable
+    cache: Cache[Any]
     collection: str
     matching: Mapping[str, Any]
     fields: Sequence[str]
@@ -56,12 +48,12 @@ class CopyFiller:
     def __init__(
         self,
         redis: Redis,
-        mongodb: MongoDB,
+        reads: MongoReads,
         budget: Budget,
         names: Sequence[Names],
     ) -> None:
         self._redis = redis
-        self._mongodb = mongodb
+        self._reads = reads
         self._budget = budget
         self._names = names
         self._lease = Lease(redis, keys.COPIES_LEASE, _LEASE_SECONDS)
@@ -78,25 +70,19 @@ class CopyFiller:
     async def fill(self) -> int:
         """Fill a Redis that is new; return the number of names that were looked at."""
         servers = await known_server_ids(self._redis)
-        if not servers:
-            return 0
-        if self._budget.used >= EVICT_FROM:
+        if not servers or self._budget.used >= EVICT_FROM:
             return 0
         if await self._redis.get(keys.COPIES_FILLED) == servers or not await self._lease.acquire():
             return 0
-        total = sum([await self._size(names.collection) for names in self._names])
-        log.info("Redis is new: copies are stored", documents=total)
-        looked_at, log_at = 0, time.monotonic() + _LOG_SECONDS
+        log.info("Redis is new: copies are stored")
+        looked_at = 0
         async for cache, group in self._groups():
             await cache.restore(group)
             looked_at += len(group)
             COPIES_RESTORED.inc(len(group))
-            if time.monotonic() >= log_at:
-                log_at += _LOG_SECONDS
-                log.info("copies are being stored", names=looked_at, documents=total)
             if self._budget.used >= EVICT_FROM:
                 # For good: copies beyond would push out others, which may be in use.
-                log.warning("Redis has no room for all copies", names=looked_at, documents=total)
+                log.warning("Redis has no room for all copies", names=looked_at)
                 break
             await asyncio.sleep(PAUSE_SECONDS)
             if not await self._lease.acquire() or await known_server_ids(self._redis) != servers:
@@ -106,18 +92,13 @@ class CopyFiller:
         log.info("copies are stored", names=looked_at)
         return looked_at
 
-    async def _size(self, collection: str) -> int:
-        size: int = await self._mongodb[collection].estimated_document_count()
-        return size
-
-    async def _groups(self) -> AsyncIterator[tuple[Restorable, list[str]]]:
+    async def _groups(self) -> AsyncIterator[tuple[Cache[Any], list[str]]]:
         for names in self._names:
-            after: Any = None
+            after: dict[str, Any] = {}
             while True:
-                matching = names.matching if after is None else {**names.matching, **_after(after)}
-                rows = await self._mongodb.reads.find(
+                rows = await self._reads.find(
                     names.collection,
-                    matching,
+                    {**names.matching, **after},
                     [*names.fields, "_id"],
                     sort=[("_id", 1)],
                     hint=[("_id", 1)],
@@ -126,8 +107,4 @@ class CopyFiller:
                 if not rows:
                     break
                 yield names.cache, [names.name_of(row) for row in rows]
-                after = rows[-1]["_id"]
-
-
-def _after(last_id: Any) -> dict[str, Any]:
-    return {"_id": {"$gt": last_id}}
+                after = {"_id": {"$gt": rows[-1]["_id"]}}

@@ -100,11 +100,8 @@ class BatchedLookup:
             if self._breaker.is_open:
                 raise Unavailable("storage is unavailable; try again")
             try:
-                found = await answer_within(LOAD_SECONDS, self._find_all(names))
+                found = await answer_within(LOAD_SECONDS, self._lookup.find(names))
             except (PyMongoError, TimeoutError) as error:
                 self._breaker.record_failure(error)
                 raise Unavailable("storage is unavailable; try again") from error
         return [found.get(name) for name in names]
-
-    async def _find_all(self, names: list[str]) -> Mapping[str, Any]:
-        return await self._lookup.find(names)

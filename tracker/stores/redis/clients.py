@@ -1,15 +1,19 @@
 """The only place that builds Redis clients. Build them after a fork; each call has a timeout."""
 
+import structlog
 from redis.asyncio import Redis
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 
 from config.redis_address import cluster_address
+from tracker.loops import sleep_in_step
 from tracker.stores.redis import keys
 from tracker.stores.redis.cluster import ClusterRedis, is_cluster, server_of, servers
 from tracker.stores.redis.pool import Generation, Pool
 from tracker.stores.redis.server_id import UNKNOWN_SERVER, server_id
+
+log = structlog.get_logger(__name__)
 
 REQUEST_TIMEOUT_SECONDS = 1.0
 
@@ -23,6 +27,7 @@ _MAX_BLOCKING_CONNECTIONS = 68
 """For subscriptions and blocking reads: a drain has one for each partition of the journal."""
 
 _PROBE_SECONDS = 60
+_CHECK_SECONDS = 1.0
 
 
 def redis_for_requests(url: str, generation: Generation | None = None, dedicated: int = 0) -> Redis:
@@ -98,6 +103,16 @@ async def check_server_ids(client: Redis) -> None:
             generation.server_id = server_id(await server.info("replication"))
         except RedisError:
             generation.server_id = UNKNOWN_SERVER
+
+
+async def keep_checking(client: Redis) -> None:
+    """Check each second, until cancelled, on which servers copies can be trusted."""
+    while True:
+        try:
+            await check_server_ids(client)
+        except RedisError as error:
+            log.debug("copies not checked", error=type(error).__name__)
+        await sleep_in_step(_CHECK_SECONDS)
 
 
 def _pool_of(client: Redis) -> Pool:
