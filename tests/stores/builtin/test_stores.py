@@ -194,11 +194,9 @@ def test_another_user_of_the_machine_is_refused(running: Settings) -> None:
 
 
 def test_a_folder_whose_path_is_no_socket_s_has_them_in_a_private_one_elsewhere(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
 ) -> None:
     long = tmp_path / ("x" * 103)
-    long.mkdir()
-    monkeypatch.setattr(tempfile, "tempdir", str(long))  # of no use for sockets either
     with run_stores(Settings(data_dir=str(long), mongodb_uri=ELSEWHERE["mongodb_uri"])) as settings:
         [path, _] = sockets(settings)
         assert path.parent.stat().st_mode & 0o777 == 0o700

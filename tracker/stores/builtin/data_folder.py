@@ -24,13 +24,6 @@ _SOCKET: Final = re.compile(r"[A-Za-z0-9 ._/-]{1,103}")
 """The path of a socket. Kernels allow 103 or 107 bytes; mongod reads a comma and a colon."""
 
 
-def _temporary_folder() -> str:
-    """Return the usual folder for temporary files, or /tmp if that is too long as well."""
-    usual = tempfile.gettempdir()
-    suits = _SOCKET.fullmatch(f"{usual}/tracker-12345678/mongodb.sock")
-    return usual if suits else "/tmp"  # noqa: S108  the folder in it is private
-
-
 class DataInUse(StoresError):
     """A data folder that another service runs on."""
 
@@ -117,13 +110,14 @@ class DataFolder:
     def sockets(self, stack: ExitStack) -> Path:
         """Return a folder for sockets that only its owner may enter.
 
-        If this folder's path does not suit a socket, it is a temporary one, which `stack` removes.
+        If this folder's path does not suit a socket, it is one in /tmp, which `stack` removes.
         """
         folder = self.path / "sockets"
         if _SOCKET.fullmatch(str(folder / "mongodb.sock")):
             return private_folder(folder)
-        # A TemporaryDirectory would also be removed when a forked process exits.
-        folder = Path(tempfile.mkdtemp(prefix="tracker-", dir=_temporary_folder()))
+        # A TemporaryDirectory would also be removed when a forked process exits. TMPDIR may be too
+        # long as well.
+        folder = Path(tempfile.mkdtemp(prefix="tracker-", dir="/tmp"))
         stack.callback(shutil.rmtree, folder, ignore_errors=True)
         return folder
 
