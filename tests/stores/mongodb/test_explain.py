@@ -86,8 +86,17 @@ class Scene(NamedTuple):
     click_ids: list[UUID]
     webhook_ids: list[UUID]
 
+    @property
+    def tags(self) -> list[UUID]:
+        return [self.rare.id, self.common.id]
 
-Query = Callable[[Scene], Awaitable[Any]]
+    @property
+    def some_clicks(self) -> list[bytes]:
+        return [one.bytes for one in self.click_ids[:500]]
+
+
+Query = Callable[[Services, Scene], Awaitable[Any]]
+"""What `s` is asked about what the scene has."""
 
 
 async def multiplied(services: Services, collection: str, **changed: Callable[[int], Any]) -> None:
@@ -120,6 +129,7 @@ async def set_the_scene(services: Services) -> Scene:
             return [rare.id, common.id]
         return [common.id] if number % 2 == 0 else []
 
+    mongodb = services.stores.mongodb
     await multiplied(
         services,
         "links",
@@ -134,51 +144,44 @@ async def set_the_scene(services: Services) -> Scene:
     await multiplied(services, "webhooks")
     await multiplied(services, "api_keys", sha256=lambda number: number.to_bytes(32, "big"))
     click_ids = [new_id() for _ in range(MANY)]
-    await services.stores.mongodb["clicks"].insert_many(
-        [
-            make_click_document(
-                _id=one, account_id=ACCOUNT, link_id=link.id, at=moment(AT_MS + number)
-            )
-            for number, one in enumerate(click_ids)
-        ]
+    of_link = {"account_id": ACCOUNT, "link_id": link.id}
+    await mongodb["clicks"].insert_many(
+        make_click_document(_id=one, **of_link, at=moment(AT_MS + number))
+        for number, one in enumerate(click_ids)
     )
-    await services.stores.mongodb["events"].insert_many(
-        [
-            make_event_document(
-                number,
-                account_id=ACCOUNTS[number % len(ACCOUNTS)],
-                click_id=click_id,
-                status="pending" if number % 3 else "attributed",
-                transaction_scope=config.id,
-                at=now(),
-                **({"transaction_id": f"t{number}"} if number % 2 else {}),
-            )
-            for number, click_id in enumerate(click_ids, 1)
-        ]
+    await mongodb["events"].insert_many(
+        make_event_document(
+            number,
+            account_id=ACCOUNTS[number % len(ACCOUNTS)],
+            click_id=click_id,
+            status="pending" if number % 3 else "attributed",
+            transaction_scope=config.id,
+            at=now(),
+            **({"transaction_id": f"t{number}"} if number % 2 else {}),
+        )
+        for number, click_id in enumerate(click_ids, 1)
     )
-    rows = await services.stores.mongodb["webhooks"].find({}, ["_id"]).to_list(None)
-    webhook_ids = [row["_id"] for row in rows]
-    await services.stores.mongodb["deliveries"].insert_many(
-        [
-            {
-                "_id": new_id(),
-                "webhook_id": webhook_ids[number % 20],
-                "account_id": ACCOUNT,
-                "event_id": number,
-                "status": ("due", "delivered", "failed", "cancelled")[number // 20 % 4],
-                "created_at": now(),
-                **({} if number // 20 % 4 else {"due_at": now()}),
-            }
-            for number in range(MANY)
-        ]
+    webhook_ids = [row["_id"] async for row in mongodb["webhooks"].find({}, ["_id"])]
+    statuses = ("due", "delivered", "failed", "cancelled")
+    await mongodb["deliveries"].insert_many(
+        {
+            "_id": new_id(),
+            "webhook_id": webhook_ids[number % 20],
+            "account_id": ACCOUNT,
+            "event_id": number,
+            "status": (status := statuses[number // 20 % 4]),
+            "created_at": now(),
+            **({"due_at": now()} if status == "due" else {}),
+        }
+        for number in range(MANY)
     )
     return Scene(services, link, rare, common, domain, config, secret, click_ids, webhook_ids)
 
 
 def links_page(page: int = 1, order: LinkOrder = "newest", **wanted: Any) -> Query:
-    return lambda scene: scene.services.links.lists.page(
+    return lambda s, of: s.links.lists.page(
         ACCOUNT,
-        LinkFilter(**{name: one(scene) if callable(one) else one for name, one in wanted.items()}),
+        LinkFilter(**{name: one(of) if callable(one) else one for name, one in wanted.items()}),
         page,
         25,
         order,
@@ -186,25 +189,23 @@ def links_page(page: int = 1, order: LinkOrder = "newest", **wanted: Any) -> Que
 
 
 def conversions(after: PageStart | None = None, **wanted: Any) -> Query:
-    return lambda scene: ConversionFeed(
-        scene.services.stores.mongodb.reads, "", max_examined=50
-    ).page(ACCOUNT, FeedFilter(**wanted), after, 25)
+    return lambda s, of: ConversionFeed(s.stores.mongodb.reads, "", max_examined=50).page(
+        ACCOUNT, FeedFilter(**wanted), after, 25
+    )
 
 
 def clicks(after: PageStart | None = None, **values: Callable[[Scene], list[UUID | str]]) -> Query:
-    return lambda scene: Feed(
-        CLICKS, scene.services.stores.mongodb.reads, "", max_examined=50
-    ).page(
+    return lambda s, of: Feed(CLICKS, s.stores.mongodb.reads, "", max_examined=50).page(
         ACCOUNT,
-        FeedFilter(values={name: one(scene) for name, one in values.items()}),
+        FeedFilter(values={name: one(of) for name, one in values.items()}),
         after,
         25,
     )
 
 
-async def cached(scene: Scene, cache: Any, name: str) -> None:
+async def cached(s: Services, cache: Any, name: str) -> None:
     cache.forget(name)
-    await scene.services.stores.redis.delete(name)
+    await s.stores.redis.delete(name)
     assert await cache.get(name) is not None
 
 
@@ -214,52 +215,40 @@ async def make_deliveries(services: Services) -> None:
         await create_deliveries(services.stores.mongodb.database, [event], session)
 
 
-async def held(scene: Scene, session: MongoSession) -> None:
-    assert await scene.services.links.domains.lock([scene.domain.id], session) == {scene.domain.id}
+async def held(s: Services, of: Scene, session: MongoSession) -> None:
+    assert await s.links.domains.lock([of.domain.id], session) == {of.domain.id}
 
 
 LISTS: dict[str, Query] = {
     "links": links_page(),
-    "a later page of links": links_page(page=5),
-    "a page of links past the end": links_page(page=10**6),
-    "links that are archived": links_page(archived=True),
-    "links, oldest first": links_page(order="oldest"),
     "links by name": links_page(order="name"),
-    "a later page of links by name": links_page(page=5, order="name"),
     "links by slug": links_page(order="slug"),
     "archived links by slug": links_page(order="slug", archived=True, active=True),
     "links of a slug": links_page(slug="s5"),
     "links of a slug by name": links_page(slug="s5", order="name"),
-    "links of a rare tag": links_page(tags=lambda scene: [scene.rare.id]),
-    "links of a common tag": links_page(tags=lambda scene: [scene.common.id]),
-    "links of a tag that none has": links_page(tags=lambda scene: [new_id()]),
-    "links of any of two tags": links_page(tags=lambda scene: [scene.rare.id, scene.common.id]),
-    "links of any of a hundred tags": links_page(tags=lambda scene: [new_id() for _ in range(100)]),
-    "links of all of two tags": links_page(
-        tags=lambda scene: [scene.rare.id, scene.common.id], all_tags=True
-    ),
+    "links of a rare tag": links_page(tags=lambda of: [of.rare.id]),
+    "links of a common tag": links_page(tags=lambda of: [of.common.id]),
+    "links of any of two tags": links_page(tags=lambda of: of.tags),
+    "links of any of a hundred tags": links_page(tags=lambda of: [new_id() for _ in range(100)]),
+    "links of all of two tags": links_page(tags=lambda of: of.tags, all_tags=True),
     "links that are active": links_page(active=True),
     "links that are found by text": links_page(search="s99"),
-    "links filtered by everything": links_page(
-        tags=lambda scene: [scene.rare.id, scene.common.id], active=False, search="a"
+    "links filtered by all": links_page(tags=lambda of: of.tags, active=False, search="a"),
+    "tags": lambda s, of: s.links.tags.page(ACCOUNT, 2, 25),
+    "domains": lambda s, of: s.links.domains.page(ACCOUNT, 2, 25),
+    "event configs": lambda s, of: s.conversions.event_configs.page(ACCOUNT, 2, 25),
+    "webhooks": lambda s, of: s.webhooks.webhooks.page(ACCOUNT, 2, 25),
+    "deliveries": lambda s, of: s.webhooks.deliveries.page(
+        of.webhook_ids[0], list(DeliveryStatus), 2, 25
     ),
-    "tags": lambda scene: scene.services.links.tags.page(ACCOUNT, 2, 25),
-    "domains": lambda scene: scene.services.links.domains.page(ACCOUNT, 2, 25),
-    "event configs": lambda scene: scene.services.conversions.event_configs.page(ACCOUNT, 2, 25),
-    "webhooks": lambda scene: scene.services.webhooks.webhooks.page(ACCOUNT, 2, 25),
-    "deliveries": lambda scene: scene.services.webhooks.deliveries.page(
-        scene.webhook_ids[0], list(DeliveryStatus), 2, 25
+    "deliveries that failed": lambda s, of: s.webhooks.deliveries.page(
+        of.webhook_ids[0], [DeliveryStatus.FAILED], 1, 25
     ),
-    "deliveries that failed": lambda scene: scene.services.webhooks.deliveries.page(
-        scene.webhook_ids[0], [DeliveryStatus.FAILED], 1, 25
-    ),
-    "keys": lambda scene: scene.services.access.api_keys.page(ACCOUNT, 2, 25),
-    "keys for the operator": lambda scene: scene.services.access.api_keys.list(ACCOUNT),
-    "event configs for the operator": lambda scene: scene.services.conversions.event_configs.list(
-        ACCOUNT
-    ),
+    "keys": lambda s, of: s.access.api_keys.page(ACCOUNT, 2, 25),
+    "keys for the operator": lambda s, of: s.access.api_keys.list(ACCOUNT),
+    "event configs for the operator": lambda s, of: s.conversions.event_configs.list(ACCOUNT),
 }
-SORTED = ("links of a slug", "links that are found by text", "links filtered by everything")
+SORTED = ("links of a slug", "links that are found by text", "links filtered by all")
 FEEDS: dict[str, dict[str, Query]] = {
     "log": {
         "conversions": conversions(),
@@ -273,153 +262,120 @@ FEEDS: dict[str, dict[str, Query]] = {
     "by_account": {
         "clicks": clicks(),
         "clicks after a position": clicks(TimePosition(moment(AT_MS + 500), UUID(int=2**128 - 1))),
-        "clicks of a bot": clicks(bot=lambda _: ["crawler"]),
-        "clicks of a common tag": clicks(tag=lambda scene: [scene.common.id]),
+        "clicks of a bot": clicks(bot=lambda of: ["crawler"]),
+        "clicks of a common tag": clicks(tag=lambda of: [of.common.id]),
     },
     "by_link_and_time": {
-        "clicks of a link": clicks(link=lambda scene: [scene.link.id]),
-        "clicks of a rare tag": clicks(tag=lambda scene: [scene.rare.id]),
+        "clicks of a link": clicks(link=lambda of: [of.link.id]),
+        "clicks of a rare tag": clicks(tag=lambda of: [of.rare.id]),
     },
 }
 """Pages of feeds, by the index that gives their order."""
 
 OTHERS: dict[str, Query] = {
-    "a link by id": lambda scene: scene.services.links.links.find(scene.link.id),
-    "a link by slug": lambda scene: cached(
-        scene, scene.services.links.link_cache, keys.link("", scene.link.slug)
-    ),
-    "a changed link": lambda scene: scene.services.links.links.change(
-        scene.link.id, {"active": False}
-    ),
-    "whether a slug is taken": lambda scene: scene.services.links.links.has_slug(None, "s7"),
-    "links changed together": lambda scene: scene.services.links.links.change_all(
-        [scene.link],
+    "a link by id": lambda s, of: s.links.links.find(of.link.id),
+    "a link by slug": lambda s, of: cached(s, s.links.link_cache, keys.link("", of.link.slug)),
+    "a changed link": lambda s, of: s.links.links.change(of.link.id, {"active": False}),
+    "whether a slug is taken": lambda s, of: s.links.links.has_slug(None, "s7"),
+    "links changed together": lambda s, of: s.links.links.change_all(
+        [of.link],
         lambda _: {"archived": True},
-        lambda session, _: held(scene, session),
+        lambda session, _: held(s, of, session),
     ),
-    "any link on a domain": lambda scene: scene.services.links.links.has_links(new_id()),
-    "how many links tags have": lambda scene: scene.services.links.links.count_by_tag(
-        ACCOUNT, [scene.rare.id, scene.common.id]
+    "any link on a domain": lambda s, of: s.links.links.has_links(new_id()),
+    "how many links tags have": lambda s, of: s.links.links.count_by_tag(ACCOUNT, of.tags),
+    "how many links domains have": lambda s, of: s.links.links.count_by_domain(
+        [of.domain.id, new_id()]
     ),
-    "how many links domains have": lambda scene: scene.services.links.links.count_by_domain(
-        [scene.domain.id, new_id()]
+    "a tag off its links": lambda s, of: s.links.links.untag(ACCOUNT, of.rare.id),
+    "tags by id": lambda s, of: s.links.tags.find([of.rare.id, new_id()]),
+    "a renamed tag": lambda s, of: s.links.tags.rename(of.rare.id, "new"),
+    "a deleted tag": lambda s, of: s.links.tags.delete(of.rare.id),
+    "what DNS says of a domain": lambda s, of: s.links.domains.record_check(
+        of.domain.id, DnsCheck(at=now(), txt=[], cname=[], proven=False, error=None)
     ),
-    "a tag off its links": lambda scene: scene.services.links.links.untag(ACCOUNT, scene.rare.id),
-    "tags by id": lambda scene: scene.services.links.tags.find([scene.rare.id, new_id()]),
-    "a renamed tag": lambda scene: scene.services.links.tags.rename(scene.rare.id, "new"),
-    "a deleted tag": lambda scene: scene.services.links.tags.delete(scene.rare.id),
-    "what DNS says of a domain": lambda scene: scene.services.links.domains.record_check(
-        scene.domain.id, DnsCheck(at=now(), txt=[], cname=[], proven=False, error=None)
+    "a domain by id": lambda s, of: s.links.domains.find(of.domain.id),
+    "a domain by name": lambda s, of: cached(
+        s, s.links.domain_cache, keys.domain(of.domain.domain_name)
     ),
-    "a domain by id": lambda scene: scene.services.links.domains.find(scene.domain.id),
-    "a domain by name": lambda scene: cached(
-        scene, scene.services.links.domain_cache, keys.domain(scene.domain.domain_name)
+    "a new domain": lambda s, of: s.links.domains.create(ACCOUNT, "new.example"),
+    "a deleted domain": lambda s, of: s.links.domains.delete(of.domain.id),
+    "an event config by id": lambda s, of: s.conversions.event_configs.find(of.config.id),
+    "an event config by its key": lambda s, of: cached(
+        s, s.conversions.event_config_cache, keys.event_config(of.config.pbk)
     ),
-    "a new domain": lambda scene: scene.services.links.domains.create(ACCOUNT, "new.example"),
-    "a deleted domain": lambda scene: scene.services.links.domains.delete(scene.domain.id),
-    "an event config by id": lambda scene: scene.services.conversions.event_configs.find(
-        scene.config.id
-    ),
-    "an event config by its key": lambda scene: cached(
-        scene, scene.services.conversions.event_config_cache, keys.event_config(scene.config.pbk)
-    ),
-    "a key by its secret": lambda scene: scene.services.access.api_keys.authenticate(scene.secret),
-    "a webhook by id": lambda scene: scene.services.webhooks.webhooks.find(new_id()),
-    "an account by id": lambda scene: scene.services.accounts.accounts.find(new_id()),
-    "an account's time zone": lambda scene: scene.services.accounts.time_zones.find(new_id()),
-    "calendars of accounts": lambda scene: AccountCalendars(scene.services.stores.mongodb).get(
+    "a key by its secret": lambda s, of: s.access.api_keys.authenticate(of.secret),
+    "a webhook by id": lambda s, of: s.webhooks.webhooks.find(new_id()),
+    "an account by id": lambda s, of: s.accounts.accounts.find(new_id()),
+    "an account's time zone": lambda s, of: s.accounts.time_zones.find(new_id()),
+    "calendars of accounts": lambda s, of: AccountCalendars(s.stores.mongodb).get(
         [one.bytes for one in ACCOUNTS], now()
     ),
-    "clicks by id": lambda scene: scene.services.clicks.clicks.find(
-        [one.bytes for one in scene.click_ids[:500]]
+    "clicks by id": lambda s, of: s.clicks.clicks.find([one.bytes for one in of.click_ids[:500]]),
+    "clicks that events wait for": lambda s, of: s.conversions.store.awaited(of.some_clicks),
+    "events that wait for clicks": lambda s, of: s.conversions.store.pending(of.some_clicks),
+    "an event by its transaction": lambda s, of: s.conversions.look_ups.earlier.submit(
+        ([of.config.id, ACCOUNT], "t7")
     ),
-    "clicks that events wait for": lambda scene: scene.services.conversions.store.awaited(
-        [one.bytes for one in scene.click_ids[:500]]
+    "whose clicks those are": lambda s, of: asyncio.gather(
+        *map(s.conversions.look_ups.owners.submit, of.some_clicks)
     ),
-    "events that wait for clicks": lambda scene: scene.services.conversions.store.pending(
-        [one.bytes for one in scene.click_ids[:500]]
-    ),
-    "an event by its transaction": lambda scene: scene.services.conversions.look_ups.earlier.submit(
-        ([scene.config.id, ACCOUNT], "t7")
-    ),
-    "whose clicks those are": lambda scene: asyncio.gather(
-        *(
-            scene.services.conversions.look_ups.owners.submit(one.bytes)
-            for one in scene.click_ids[:500]
-        )
-    ),
-    "a conversion by id": lambda scene: scene.services.feeds.conversion_feed.find(7),
-    "links by id": lambda scene: scene.services.links.links.find_all([scene.link.id, new_id()]),
-    "event configs by id": lambda scene: scene.services.conversions.event_configs.find_all(
-        [scene.config.id]
-    ),
-    "deliveries by id": lambda scene: scene.services.webhooks.deliveries.find_all([new_id()]),
-    "days with events": lambda scene: Recount(scene.services.stores.mongodb).days(
+    "a conversion by id": lambda s, of: s.feeds.conversion_feed.find(7),
+    "links by id": lambda s, of: s.links.links.find_all([of.link.id, new_id()]),
+    "event configs by id": lambda s, of: s.conversions.event_configs.find_all([of.config.id]),
+    "deliveries by id": lambda s, of: s.webhooks.deliveries.find_all([new_id()]),
+    "days with events": lambda s, of: Recount(s.stores.mongodb).days(
         ACCOUNT, "0001-01-01", "9999-12-31"
     ),
-    "delays of conversions": lambda scene: conversion_delays(
-        scene.services.stores.mongodb.reads, ACCOUNT
+    "delays of conversions": lambda s, of: conversion_delays(s.stores.mongodb.reads, ACCOUNT),
+    "warnings of conversions": lambda s, of: conversion_warnings(s.stores.mongodb.reads, ACCOUNT),
+    "how deliveries went": lambda s, of: statistics(
+        s.stores.mongodb.reads, of.webhook_ids[0], calendar_of("UTC")
     ),
-    "warnings of conversions": lambda scene: conversion_warnings(
-        scene.services.stores.mongodb.reads, ACCOUNT
+    "the last minutes": lambda s, of: live_state(s.stores.mongodb.reads, ACCOUNT, 0),
+    "new rows": lambda s, of: new_rows(of.services),
+    "a share by its token": lambda s, of: share_of(of.services),
+    "whether keys are valid": lambda s, of: s.access.api_keys.principals_of([new_id()]),
+    "whether sessions are valid": lambda s, of: s.access.sessions.principals_of([new_id()]),
+    "stored events": lambda s, of: s.conversions.store.stored(range(1, 500)),
+    "holders of transaction ids": lambda s, of: s.conversions.store.holders(
+        {(of.config.id.bytes, one) for one in ("t7", "t8")} | {(ACCOUNT.bytes, "t7")}
     ),
-    "how deliveries went": lambda scene: statistics(
-        scene.services.stores.mongodb.reads, scene.webhook_ids[0], calendar_of("UTC")
+    "events whose clicks are late": lambda s, of: s.conversions.store.overdue(now()),
+    "when webhooks have something due": lambda s, of: s.webhooks.deliveries.next_due(
+        of.webhook_ids[:20]
     ),
-    "the last minutes": lambda scene: live_state(scene.services.stores.mongodb.reads, ACCOUNT, 0),
-    "new rows": lambda scene: new_rows(scene.services),
-    "a share by its token": lambda scene: share_of(scene.services),
-    "whether keys are valid": lambda scene: scene.services.access.api_keys.principals_of(
-        [new_id()]
+    "accounts that are hardly late": lambda s, of: s.webhooks.queue.fresh(now(), 25),
+    "accounts with deliveries": lambda s, of: s.webhooks.queue.next(now(), 25),
+    "accounts in the queue": lambda s, of: s.webhooks.queue.times(one.bytes for one in ACCOUNTS),
+    "a webhook added to the queue": lambda s, of: s.webhooks.queue.add(
+        [DueWebhook(ACCOUNT, of.webhook_ids[0], now())]
     ),
-    "whether sessions are valid": lambda scene: scene.services.access.sessions.principals_of(
-        [new_id()]
-    ),
-    "stored events": lambda scene: scene.services.conversions.store.stored(range(1, 500)),
-    "holders of transaction ids": lambda scene: scene.services.conversions.store.holders(
-        {(scene.config.id.bytes, one) for one in ("t7", "t8")} | {(ACCOUNT.bytes, "t7")}
-    ),
-    "events whose clicks are late": lambda scene: scene.services.conversions.store.overdue(now()),
-    "when webhooks have something due": lambda scene: scene.services.webhooks.deliveries.next_due(
-        scene.webhook_ids[:20]
-    ),
-    "accounts that are hardly late": lambda scene: scene.services.webhooks.queue.fresh(now(), 25),
-    "accounts with deliveries": lambda scene: scene.services.webhooks.queue.next(now(), 25),
-    "accounts in the queue": lambda scene: scene.services.webhooks.queue.times(
-        one.bytes for one in ACCOUNTS
-    ),
-    "a webhook added to the queue": lambda scene: scene.services.webhooks.queue.add(
-        [DueWebhook(ACCOUNT, scene.webhook_ids[0], now())]
-    ),
-    "webhooks missing in the queue": lambda scene: QueueRepair(
-        scene.services.stores.mongodb, scene.services.webhooks.queue
+    "webhooks missing in the queue": lambda s, of: QueueRepair(
+        s.stores.mongodb, s.webhooks.queue
     ).repair(now()),
-    "claimed deliveries": lambda scene: scene.services.webhooks.deliveries.claim(
-        dict.fromkeys(scene.webhook_ids[:20], 2), now()
+    "claimed deliveries": lambda s, of: s.webhooks.deliveries.claim(
+        dict.fromkeys(of.webhook_ids[:20], 2), now()
     ),
-    "cancelled deliveries": lambda scene: scene.services.webhooks.deliveries.cancel(
-        scene.webhook_ids[:2], now()
+    "cancelled deliveries": lambda s, of: s.webhooks.deliveries.cancel(of.webhook_ids[:2], now()),
+    "a delivery by id": lambda s, of: s.webhooks.deliveries.find(new_id()),
+    "a delivery to be retried": lambda s, of: s.webhooks.deliveries.retry(new_id(), now()),
+    "failed deliveries to be retried": lambda s, of: s.webhooks.deliveries.retry_since(
+        of.webhook_ids[0], ACCOUNT, now(), now()
     ),
-    "a delivery by id": lambda scene: scene.services.webhooks.deliveries.find(new_id()),
-    "a delivery to be retried": lambda scene: scene.services.webhooks.deliveries.retry(
-        new_id(), now()
-    ),
-    "failed deliveries to be retried": lambda scene: scene.services.webhooks.deliveries.retry_since(
-        scene.webhook_ids[0], ACCOUNT, now(), now()
-    ),
-    "the backlog of deliveries": lambda scene: scene.services.webhooks.deliveries.backlog(now()),
-    "webhooks of accounts": lambda scene: make_deliveries(scene.services),
-    "webhooks by id": lambda scene: scene.services.webhooks.webhooks.find_all(
-        scene.webhook_ids[:5]
-    ),
-    "an event id": lambda scene: scene.services.conversions.event_ids.next(),
+    "the backlog of deliveries": lambda s, of: s.webhooks.deliveries.backlog(now()),
+    "webhooks of accounts": lambda s, of: make_deliveries(of.services),
+    "webhooks by id": lambda s, of: s.webhooks.webhooks.find_all(of.webhook_ids[:5]),
+    "an event id": lambda s, of: s.conversions.event_ids.next(),
 }
+
+DUE = ("when webhooks have something due", "webhooks missing in the queue")
 
 
 async def sent(scene: Scene, query: Query) -> list[dict[str, Any]]:
     """Return the commands of `query` for which MongoDB makes a plan."""
     async with profiled(scene.services.stores.mongodb.database) as rows:
-        await query(scene)
+        await query(scene.services, scene)
     return [command(row) for row in rows if row["op"] in ("query", "command", "update", "remove")]
 
 
@@ -453,12 +409,11 @@ def stages(plan: Any) -> Iterator[str]:
 
 async def explained(scene: Scene, query: Query) -> list[set[str]]:
     """Return the stages and index names of each command of `query`."""
-    plans = []
+    database, plans = scene.services.stores.mongodb.database, []
     for one in await sent(scene, query):
         if next(iter(one)) in ("find", "aggregate", "update", "delete", "findAndModify"):
-            options = scene.services.stores.mongodb.database.codec_options
-            plan = await scene.services.stores.mongodb.database.command(
-                "explain", one, verbosity="queryPlanner", codec_options=options
+            plan = await database.command(
+                "explain", one, verbosity="queryPlanner", codec_options=database.codec_options
             )
             plans.append(set(stages(plan)))
     return plans
@@ -503,12 +458,5 @@ async def test_no_look_up_or_change_reads_a_whole_collection(
         for plan in plans:
             assert plan & {"IXSCAN", "IDHACK", "COUNT_SCAN", "DISTINCT_SCAN"}, (name, plan)
             assert "COLLSCAN" not in plan, (name, plan)
-
-
-async def test_due_deliveries_are_found_by_webhook_without_reading_every_delivery(
-    services: Services,
-) -> None:
-    scene = await set_the_scene(services)
-    for name in ("when webhooks have something due", "webhooks missing in the queue"):
-        plan, *_ = await explained(scene, OTHERS[name])
-        assert plan >= {"DISTINCT_SCAN", "by_webhook_and_time"}, name
+        if name in DUE:  # and not every delivery is read
+            assert plans[0] >= {"DISTINCT_SCAN", "by_webhook_and_time"}, name
