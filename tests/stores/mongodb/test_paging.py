@@ -1,17 +1,11 @@
-"""A page of a list comes with the total, and survives a connection that is lost."""
+"""A page of a list comes with the total."""
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from uuid import UUID
 
 import msgspec
-import pytest
-from pymongo.errors import ConnectionFailure
 
-from tests.stores.relay import Relay, relay
 from tracker.ids import new_id
 from tracker.service.services import Services
-from tracker.stores.mongodb.database import MongoDB
 from tracker.stores.mongodb.order import OLDEST_FIRST
 from tracker.stores.mongodb.paging import Pages
 
@@ -33,18 +27,6 @@ async def fill(services: Services, count: int) -> list[Thing]:
 
 def pages(services: Services) -> Pages[Thing]:
     return Pages(services.stores.mongodb.reads, "things", Thing)
-
-
-@asynccontextmanager
-async def relayed(services: Services) -> AsyncIterator[tuple[Relay, Pages[Thing]]]:
-    settings = services.settings
-    async with relay(settings.mongodb_uri) as way:
-        uri = f"mongodb://127.0.0.1:{way.port}/?directConnection=true"
-        mongodb = MongoDB(uri, settings.mongodb_database)
-        try:
-            yield way, Pages(mongodb.reads, "things", Thing)
-        finally:
-            await mongodb.close()
 
 
 async def test_a_page_has_its_part_of_the_list_and_the_total(services: Services) -> None:
@@ -75,31 +57,3 @@ async def test_things_are_looked_up_by_their_ids(services: Services) -> None:
     assert await listed.by_ids([]) == await listed.by_ids([new_id()]) == {}
     assert await listed.by_id(things[0].id) == things[0]
     assert await listed.by_id(new_id()) is None
-
-
-async def test_a_list_is_read_again_on_another_connection_if_one_is_lost(
-    services: Services,
-) -> None:
-    things = await fill(services, 1)
-    async with relayed(services) as (way, listed):
-        assert await listed.find({}, 1, 9) == (things, 1)
-        way.cut_at(b"aggregate", arrives=False, times=1)
-        assert await listed.find({}, 1, 9) == (things, 1)
-        assert way.was_cut.is_set()
-
-
-async def test_a_connection_that_was_closed_meanwhile_is_replaced(services: Services) -> None:
-    things = await fill(services, 1)
-    async with relayed(services) as (way, listed):
-        assert await listed.find({}, 1, 9) == (things, 1)
-        way.close()
-        assert await listed.find({}, 1, 9) == (things, 1)
-
-
-@pytest.mark.usefixtures("short_patience")
-async def test_a_list_fails_as_unavailable_if_mongodb_is(services: Services) -> None:
-    async with relayed(services) as (way, listed):
-        await listed.find({}, 1, 9)
-        way.cut_at(b"aggregate", arrives=True)
-        with pytest.raises(ConnectionFailure):
-            await listed.find({}, 1, 9)

@@ -1,7 +1,7 @@
 """Reads see one moment, come in batches, and leave nothing broken when they fail."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -116,18 +116,28 @@ async def test_a_reader_that_stops_early_leaves_no_cursor_open(services: Service
     assert await open_cursors(services) == []
 
 
-@pytest.mark.parametrize("limit", [{}, {"limit": 2}])
+Read = Callable[[MongoReads], Awaitable[list[dict[str, int]]]]
+READS: tuple[Read, ...] = (
+    lambda reads: reads.find("things", {}),
+    lambda reads: reads.find("things", {}, limit=2),
+    lambda reads: reads.aggregate("things", [{"$match": {}}]),
+    lambda reads: reads.aggregate("things", [{"$match": {}}], at_most=2),
+)
+each_read = pytest.mark.parametrize("read", READS, ids=["all", "few", "results", "few results"])
+
+
+@each_read
 async def test_a_read_is_made_again_on_another_connection_if_one_is_lost(
-    services: Services, limit: dict[str, Any]
+    services: Services, read: Read
 ) -> None:
     await fill(services, 1)
     async with relayed(services) as (way, far):
-        await far.find("things", {}, **limit)
+        await read(far)
         way.cut_at(b"things", arrives=False, times=1)
-        assert numbers_of(await far.find("things", {}, **limit)) == [1]
+        assert numbers_of(await read(far)) == [1]
         assert way.was_cut.is_set()
         way.close()
-        assert numbers_of(await far.find("things", {}, **limit)) == [1]
+        assert numbers_of(await read(far)) == [1]
 
 
 async def test_a_read_that_mongodb_refuses_once_is_made_again(
@@ -143,15 +153,14 @@ async def test_a_read_that_mongodb_refuses_once_is_made_again(
     assert numbers_of(await reads.find("things", {}, limit=1)) == [1]
 
 
+@each_read
 @pytest.mark.usefixtures("short_patience")
-async def test_a_read_fails_as_unavailable_if_mongodb_is(services: Services) -> None:
+async def test_a_read_fails_as_unavailable_if_mongodb_is(services: Services, read: Read) -> None:
     async with relayed(services) as (way, far):
-        await far.find("things", {})
+        await read(far)
         way.cut_at(b"things", arrives=True)
         with pytest.raises(ConnectionFailure):
-            await far.find("things", {})
-        with pytest.raises(ConnectionFailure):
-            await far.find("things", {}, limit=1)
+            await read(far)
 
 
 async def test_a_read_ends_when_its_time_is_over_and_the_next_one_works(
@@ -161,10 +170,9 @@ async def test_a_read_ends_when_its_time_is_over_and_the_next_one_works(
     async with relayed(services) as (way, far):
         await far.find("things", {})
         way.hold_answers()
-        limits: list[dict[str, Any]] = [{}, {"limit": 1}]
-        for limit in limits:
+        for read in READS:
             with pytest.raises(PyMongoError) as raised, pymongo.timeout(0.1):
-                await far.find("things", {}, **limit)
+                await read(far)
             assert raised.value.timeout
         way.answer_again()
         assert numbers_of(await far.find("things", {})) == [1]
