@@ -40,7 +40,7 @@ def up(name: str) -> float:
 
 async def test_a_loop_that_fails_is_counted_and_restarted() -> None:
     before, loop, supervised = failures_of("replay"), Loop(3), Loops()
-    task = supervised.start("replay", loop.run)
+    task = supervised.start("replay", loop.run, asyncio.Event())
     await asyncio.wait_for(loop.runs.wait(), PATIENCE_SECONDS)
     assert failures_of("replay") == before + 3
     await cancel_and_wait(task)
@@ -51,7 +51,7 @@ async def test_a_failed_loop_is_reported_until_it_runs_steadily(
 ) -> None:
     monkeypatch.setattr(loops, "STEADY_SECONDS", 1.0)
     loop, supervised = Loop(2), Loops()
-    task = supervised.start("replay", loop.run)
+    task = supervised.start("replay", loop.run, asyncio.Event())
     assert (supervised.down, up("replay")) == ([], 1)
     await asyncio.wait_for(loop.runs.wait(), PATIENCE_SECONDS)
     assert (supervised.down, up("replay")) == (["replay (RuntimeError)"], 0)
@@ -110,9 +110,8 @@ async def test_a_loop_is_given_up_after_max_failures_in_a_row() -> None:
     stopped, supervised = asyncio.Event(), Loops()
     supervised.check()
     supervised.on_give_up(stopped.set)
-    await asyncio.wait_for(
-        supervised.start("drain", Loop(99).run, max_failures=3), PATIENCE_SECONDS
-    )
+    task = supervised.start("drain", Loop(99).run, asyncio.Event(), max_failures=3)
+    await asyncio.wait_for(task, PATIENCE_SECONDS)
     assert stopped.is_set()
     with pytest.raises(LoopFailed, match="drain failed again and again"):
         supervised.check()

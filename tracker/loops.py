@@ -27,14 +27,6 @@ class LoopFailed(Exception):
     """The end of a loop that was given up. The message is one line, for the operator."""
 
 
-class _Interrupted(Exception):
-    """The error of a loop that awaited something cancelled. CancelledError would stop the loop."""
-
-    def __init__(self, error: asyncio.CancelledError) -> None:
-        super().__init__("a task that the loop awaited was cancelled")
-        self.__cause__ = error
-
-
 class Loops:
     """The supervised loops of a process. Their names are values of a metric's label."""
 
@@ -51,7 +43,7 @@ class Loops:
         self,
         name: str,
         run: Callable[[], Awaitable[None]],
-        until: asyncio.Event | None = None,
+        until: asyncio.Event,
         max_failures: int | None = None,
     ) -> asyncio.Task[None]:
         """Keep `run` running until `until` is set or the task is cancelled.
@@ -79,7 +71,7 @@ class Loops:
         self,
         name: str,
         run: Callable[[], Awaitable[None]],
-        until: asyncio.Event | None,
+        until: asyncio.Event,
         max_failures: int | None,
     ) -> None:
         failures = 0
@@ -90,16 +82,17 @@ class Loops:
                 return
             failures = 1 if time.monotonic() - began >= STEADY_SECONDS else failures + 1
             record_failure(name, error)
-            self._mark_down(name, error)
-            if until is not None and until.is_set():
+            self._down[name] = type(error).__name__
+            metrics.LOOP_UP.labels(name).set(0)
+            if until.is_set():
                 return
             if failures == max_failures:
                 self._give_up(name, error)
                 return
-            await wait(until or asyncio.Event(), pause_seconds(failures))
+            await wait(until, pause_seconds(failures))
 
     async def _run_once(
-        self, name: str, run: Callable[[], Awaitable[None]], until: asyncio.Event | None
+        self, name: str, run: Callable[[], Awaitable[None]], until: asyncio.Event
     ) -> Exception | None:
         """Run the loop until it ends; return its error, None if it was stopped."""
         steady = asyncio.get_running_loop().call_later(STEADY_SECONDS, self._mark_up, name)
@@ -111,20 +104,14 @@ class Loops:
             task = asyncio.current_task()
             if task is None or task.cancelling():
                 raise
-            return _Interrupted(error)
+            return RuntimeError(f"a task that the loop awaited was cancelled: {error!r}")
         finally:
             steady.cancel()
-        if until is not None and until.is_set():
-            return None
-        return RuntimeError("the loop returned before it was stopped")
+        return None if until.is_set() else RuntimeError("the loop returned before it was stopped")
 
     def _mark_up(self, name: str) -> None:
         self._down.pop(name, None)
         metrics.LOOP_UP.labels(name).set(1)
-
-    def _mark_down(self, name: str, error: Exception) -> None:
-        self._down[name] = type(error).__name__
-        metrics.LOOP_UP.labels(name).set(0)
 
     def _give_up(self, name: str, error: Exception) -> None:
         log.error("loop is given up", loop=name, error=type(error).__name__)

@@ -30,7 +30,7 @@ class Recorded(Loops):
         self,
         name: str,
         run: Callable[[], Awaitable[None]],
-        until: asyncio.Event | None = None,
+        until: asyncio.Event,
         max_failures: int | None = None,
     ) -> asyncio.Task[None]:
         assert name not in self.tasks

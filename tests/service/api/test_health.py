@@ -193,7 +193,7 @@ async def test_a_loop_that_does_not_run_is_named(services: Services, client: Cli
         failed.set()
         raise RuntimeError("the handler is closed")
 
-    task = services.loops.start("replay", fail)
+    task = services.loops.start("replay", fail, asyncio.Event())
     await failed.wait()
     response = await client.get("/readyz")
     await cancel_and_wait(task)
