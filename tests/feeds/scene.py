@@ -10,7 +10,7 @@ from tracker.clicks.click import Click
 from tracker.feeds.arrivals import Arrivals
 from tracker.feeds.feed import Feed
 from tracker.feeds.filter import FeedFilter
-from tracker.feeds.page import Bookmark, FeedPage
+from tracker.feeds.page import Bookmark, FeedPage, PageStart
 from tracker.ids import new_id
 from tracker.ingest.drain import Drain
 from tracker.ingest.drain_number import DrainNumber
@@ -63,6 +63,16 @@ class Follower:
         while (await self.page(wanted, size)).next is not None:
             pass
         return self.ids
+
+
+async def pages_of(
+    feed: Feed[Any], wanted: FeedFilter = ALL, start: PageStart | None = None, size: int = 3
+) -> list[FeedPage[Any]]:
+    """Return all pages of ACCOUNT from `start` on."""
+    pages = [await feed.page(ACCOUNT, wanted, start, size)]
+    while (following := pages[-1].next) is not None:
+        pages.append(await feed.page(ACCOUNT, wanted, following, size))
+    return pages
 
 
 async def follow(feed: Feed[Any], account_id: UUID) -> Follower:

@@ -10,7 +10,8 @@ from tests.factories import AT_MS, make_event_document
 from tests.stores.mongodb.profiler import profiled
 from tracker.clock import moment
 from tracker.conversions.document import ConversionStatus
-from tracker.feeds.conversions import SHOWN, ConversionFeed
+from tracker.feeds import time_order
+from tracker.feeds.conversions import SHOWN
 from tracker.feeds.filter import FeedFilter
 from tracker.feeds.page import TimePosition
 from tracker.ids import new_id
@@ -68,10 +69,11 @@ async def test_other_accounts_events_claims_and_events_of_no_account_are_not_lis
 
 
 async def test_what_arrives_within_the_examined_range_is_neither_repeated_nor_hides_another(
-    services: Services,
+    services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(time_order, "MAX_EXAMINED", 4)
     await store(services, range(1, 40, 2), link_id=LINK)
-    log = ConversionFeed(services.stores.mongodb.reads, "tracker.test", max_examined=4)
+    log = services.feeds.conversion_feed
     wanted = FeedFilter(values={"link": [LINK]})
     first = await log.page(ACCOUNT, wanted, None, 25)
     assert [one.id for one in first.rows] == [39, 37, 35, 33]
@@ -84,9 +86,8 @@ async def examined(
     services: Services, wanted: FeedFilter, after: TimePosition | None = None
 ) -> int:
     """Return the entries of indexes that a page of ten reads, if nothing is sorted in memory."""
-    log = ConversionFeed(services.stores.mongodb.reads, "tracker.test", max_examined=50)
     async with profiled(services.stores.mongodb.database) as rows:
-        await log.page(ACCOUNT, wanted, after, 10)
+        await services.feeds.conversion_feed.page(ACCOUNT, wanted, after, 10)
     rows = [row for row in rows if row["ns"].endswith(".events")]
     assert all("status: 1, at: -1, _id: -1" in row["planSummary"] for row in rows)
     assert not any(row.get("hasSortStage") for row in rows)
@@ -94,8 +95,9 @@ async def examined(
 
 
 async def test_the_cost_of_a_page_does_not_grow_with_the_events_of_the_account(
-    services: Services,
+    services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(time_order, "MAX_EXAMINED", 50)
     await store(services, range(1, 1001))
     await store(services, range(1001, 2001), status=ConversionStatus.ATTRIBUTED, link_id=LINK)
     await store(services, [2001, 2002], status=ConversionStatus.REFUSED)

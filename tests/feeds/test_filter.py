@@ -8,7 +8,7 @@ from uuid import UUID
 import pytest
 
 from tests.factories import AT_MS, create_link, make_click_document, make_event_document
-from tests.feeds.scene import follow, store_arrivals
+from tests.feeds.scene import ACCOUNT, follow, pages_of, store_arrivals
 from tracker.clock import moment
 from tracker.feeds.feed import Feed
 from tracker.feeds.filter import FeedFilter
@@ -17,7 +17,7 @@ from tracker.ids import new_id
 from tracker.service.services import Services
 from tracker.stores.mongodb.transaction import run_in_transaction
 
-ACCOUNT, TAG, OTHER_TAG = new_id(), new_id(), new_id()
+TAG, OTHER_TAG = new_id(), new_id()
 CONFIGS = [new_id(), new_id()]
 HOST = "tracker.test"
 VALUES: dict[str, list[Any]] = {
@@ -116,9 +116,9 @@ async def check(
     """Check that every filter lets the right documents pass, newest first and as stored."""
     for one in wanted:
         expected = [row["_id"] for row in documents if passes(row, one, tags)]
-        by_time = [page async for page in feed.pages(ACCOUNT, one, size=7)]
+        by_time = await pages_of(feed, one, size=7)
         assert [row.id for page in by_time for row in page.rows] == expected[::-1], one
-        stored = [page async for page in feed.pages(ACCOUNT, one, bookmark, 7)]
+        stored = await pages_of(feed, one, bookmark, 7)
         assert [row.id for page in stored for row in page.rows] == expected, one
 
 

@@ -25,9 +25,8 @@ from tracker.clicks.click import Click
 from tracker.clock import moment
 from tracker.conversions.document import ConversionStatus
 from tracker.errors import BadRequest
+from tracker.feeds import storing_order
 from tracker.feeds.arrivals import TRANSACTION_NUMBERS
-from tracker.feeds.clicks import CLICKS
-from tracker.feeds.feed import Feed
 from tracker.feeds.filter import FeedFilter
 from tracker.feeds.page import Bookmark
 from tracker.feeds.storing_order import MAX_AGE_DAYS
@@ -105,11 +104,11 @@ async def test_pages_of_any_size_lead_through_a_batch_of_several_documents(
 
 
 async def test_a_filtered_page_looks_at_a_bounded_number_and_the_next_goes_on(
-    services: Services,
+    services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(storing_order, "MAX_EXAMINED", 10)
     link = await create_link(services, ACCOUNT)
-    feed = Feed(CLICKS, services.stores.mongodb.reads, "tracker.test", max_examined_stored=10)
-    follower = await follow(feed, ACCOUNT)
+    follower = await follow(services.feeds.click_feed, ACCOUNT)
     mine = make_click(ACCOUNT, link_id=link.id.bytes)
     await applied(services, [*make_clicks(ACCOUNT, 25), mine])
     wanted = FeedFilter(values={"link": [link.id]})

@@ -91,8 +91,8 @@ CONVERSIONS: Final = FeedKind(
 class ConversionFeed(Feed[StoredConversion]):
     """The feed of conversions, which also finds one by its id."""
 
-    def __init__(self, reader: MongoReads, host: str, **limits: int) -> None:
-        super().__init__(CONVERSIONS, reader, host, **limits)
+    def __init__(self, reader: MongoReads, host: str) -> None:
+        super().__init__(CONVERSIONS, reader, host)
 
     async def find(self, event_id: int) -> StoredConversion | None:
         """Return the conversion, if it exists and has an account."""

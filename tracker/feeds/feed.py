@@ -1,10 +1,9 @@
-"""A feed of an account's clicks or conversions: one page, or all pages from a start."""
+"""A feed of an account's clicks or conversions, in pages."""
 
-from collections.abc import AsyncGenerator, Collection
-from typing import Any, Final, Generic
+from collections.abc import Collection
+from typing import Any, Generic
 from uuid import UUID
 
-from tracker.feeds import storing_order, time_order
 from tracker.feeds.filter import FeedFilter
 from tracker.feeds.kind import FeedKind, LinkIds, Row, link_conditions
 from tracker.feeds.page import Bookmark, FeedPage, PageStart, TimePosition
@@ -12,31 +11,14 @@ from tracker.feeds.storing_order import StoringOrder, bookmark_of_now
 from tracker.feeds.time_order import TimeOrder
 from tracker.stores.mongodb.reads import MongoReads
 
-PAGE_ROWS: Final = 500
-"""Rows per page if all pages are read."""
-
-_EVERYTHING: Final = FeedFilter()
-
 
 class Feed(Generic[Row]):
-    """The feeds of one kind. `host` is the name of the default domain.
+    """The feeds of one kind. `host` is the name of the default domain."""
 
-    One page examines at most `max_examined` rows by time, and `max_examined_stored` by storing.
-    """
-
-    def __init__(
-        self,
-        kind: FeedKind[Row],
-        reader: MongoReads,
-        host: str,
-        max_examined: int = time_order.MAX_EXAMINED,
-        max_examined_stored: int = storing_order.MAX_EXAMINED,
-    ) -> None:
+    def __init__(self, kind: FeedKind[Row], reader: MongoReads, host: str) -> None:
         self._kind = kind
         self._reader = reader
         self._host = host
-        self._max_examined = max_examined
-        self._max_examined_stored = max_examined_stored
 
     async def page(
         self, account_id: UUID, wanted: FeedFilter, start: PageStart | None, size: int
@@ -55,21 +37,6 @@ class Feed(Generic[Row]):
             bookmark = await bookmark_of_now(snapshot)
             page = await self._older(account_id, wanted, None, size, snapshot)
             return page._replace(bookmark=bookmark)
-
-    async def pages(
-        self,
-        account_id: UUID,
-        wanted: FeedFilter = _EVERYTHING,
-        start: PageStart | None = None,
-        size: int = PAGE_ROWS,
-    ) -> AsyncGenerator[FeedPage[Row], None]:
-        """Yield all pages from `start` on. Raises as `page`."""
-        while True:
-            page = await self.page(account_id, wanted, start, size)
-            yield page
-            if page.next is None:
-                return
-            start = page.next
 
     async def find_all(self, account_id: UUID, ids: Collection[UUID | int]) -> list[Row]:
         """Return the account's rows with these ids, in any order."""
@@ -91,7 +58,7 @@ class Feed(Generic[Row]):
         conditions = self._kind.conditions(wanted, self._host)
         scan = self._kind.scan(account_id, wanted, links, conditions)
         order = TimeOrder(reader, self._kind, scan)
-        return self._shown(await order.page(after, size, self._max_examined))
+        return self._shown(await order.page(after, size))
 
     async def _stored_after(
         self,
@@ -106,7 +73,7 @@ class Feed(Generic[Row]):
         named = [*wanted.of_click, *wanted.of_transaction]
         conditions = [*wanted.times, *wanted.states, *named, *of_values, *link_conditions(links)]
         order = StoringOrder(snapshot, self._kind, account_id, conditions)
-        return self._shown(await order.page(start, size, self._max_examined_stored))
+        return self._shown(await order.page(start, size))
 
     def _shown(self, page: FeedPage[dict[str, Any]]) -> FeedPage[Row]:
         rows = [self._kind.row(one) for one in page.rows]

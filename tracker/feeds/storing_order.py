@@ -36,6 +36,7 @@ MAX_AGE_DAYS: Final = STORED_DAYS - 1
 """Days for which a bookmark can be used: one less than arrivals are stored, so none is missing."""
 
 _ENTRIES_PER_QUERY: Final = 1000
+"""The most. A page begins with its size and doubles, so it reads few rows more than it shows."""
 
 
 class StoredEntry(NamedTuple):
@@ -67,7 +68,7 @@ class StoringOrder:
         self._account_id = account_id
         self._conditions = conditions
 
-    async def page(self, start: Bookmark, size: int, max_examined: int) -> FeedPage[dict[str, Any]]:
+    async def page(self, start: Bookmark, size: int) -> FeedPage[dict[str, Any]]:
         """Return the next `size` rows after a bookmark.
 
         `searched_to` is the time of storing of the last examined row. Raises BadRequest if the
@@ -78,11 +79,11 @@ class StoringOrder:
         found: list[dict[str, Any]] = []
         read, last, examined = dict(start.positions), None, 0
         async with aclosing(self._entries(start, end, size)) as entries:
-            while len(found) < size and examined < max_examined:
-                most = _ENTRIES_PER_QUERY if self._conditions else size - len(found)
-                piece = await _take(entries, min(most, max_examined - examined))
+            while len(found) < size and examined < MAX_EXAMINED:
+                most = min(max(size - len(found), examined), _ENTRIES_PER_QUERY)
+                piece = await _take(entries, min(most, MAX_EXAMINED - examined))
                 if not piece:
-                    return FeedPage(await self._with_all_fields(found), None, end, None)
+                    return FeedPage(found, None, end, None)
                 passing = await self._passing(piece)
                 for entry in piece:
                     if len(found) == size:
@@ -93,7 +94,7 @@ class StoringOrder:
                         found.append(row)
         at = start.at if last is None else max(start.at, last)
         bookmark = Bookmark(at, read)
-        return FeedPage(await self._with_all_fields(found), bookmark, bookmark, at)
+        return FeedPage(found, bookmark, bookmark, at)
 
     async def _entries(
         self, start: Bookmark, end: Bookmark, size: int
@@ -128,27 +129,11 @@ class StoringOrder:
     async def _passing(
         self, entries: Sequence[StoredEntry]
     ) -> dict[tuple[UUID | int, ConversionStatus | None], dict[str, Any]]:
-        """Return the rows that pass the conditions, by id and current state.
-
-        With conditions few rows pass, so other fields are read later.
-        """
-        needed = ["status"] if self._conditions else self._kind.fields
-        found = await self._find([entry.id for entry in entries], needed)
-        return {(row["_id"], row.get("status")): row for row in found}
-
-    async def _with_all_fields(self, found: Sequence[dict[str, Any]]) -> Sequence[dict[str, Any]]:
-        if not (found and self._conditions):
-            return found
-        ids = [row["_id"] for row in found]
-        rows = {row["_id"]: row for row in await self._find(ids, self._kind.fields)}
-        return [rows[one] for one in ids]
-
-    async def _find(
-        self, ids: Sequence[UUID | int], fields: Sequence[str]
-    ) -> Sequence[dict[str, Any]]:
-        own = {"_id": {"$in": ids}, "account_id": self._account_id}
+        """Return the rows that pass the conditions, by id and current state."""
+        own = {"_id": {"$in": [entry.id for entry in entries]}, "account_id": self._account_id}
         matching = {"$and": [own, *self._conditions]}
-        return await self._snapshot.find(self._kind.collection, matching, list(fields))
+        found = await self._snapshot.find(self._kind.collection, matching, self._kind.fields)
+        return {(row["_id"], row.get("status")): row for row in found}
 
 
 def _check(start: Bookmark, end: Bookmark) -> None:

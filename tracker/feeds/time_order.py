@@ -19,7 +19,6 @@ MAX_EXAMINED: Final = 50_000
 """Rows that one page examines. If none passes, MongoDB takes 0.05 s to find the last and 0.07 s to
 read all (of 600,000 conversions)."""
 
-
 _FIRST_EXAMINED_PER_ROW: Final = 20
 """Rows to examine first for each row of a page. To skip MAX_EXAMINED takes 0.03 s, even if the
 first rows pass."""
@@ -33,15 +32,13 @@ class TimeOrder:
         self._kind = kind
         self._scan = scan
 
-    async def page(
-        self, after: TimePosition | None, size: int, max_examined: int
-    ) -> FeedPage[dict[str, Any]]:
+    async def page(self, after: TimePosition | None, size: int) -> FeedPage[dict[str, Any]]:
         """Return the next `size` rows after a position, or the newest."""
         indexed = self._scan.indexed
         if after is not None:
             newer = {"at": after.at, "_id": {"$gte": after.id}}
             indexed = [*indexed, {"at": {"$lte": after.at}, "$nor": [newer]}]
-        rows, end = await self._newest_examined(indexed, size, max_examined)
+        rows, end = await self._newest_examined(indexed, size)
         if len(rows) > size:
             last = rows[size - 1]
             return FeedPage(rows[:size], TimePosition(last["at"], last["_id"]), None, None)
@@ -49,7 +46,7 @@ class TimeOrder:
         return FeedPage(rows, following, None, end)
 
     async def _newest_examined(
-        self, indexed: Conditions, size: int, max_examined: int
+        self, indexed: Conditions, size: int
     ) -> tuple[list[dict[str, Any]], datetime | None]:
         """Return the newest rows, and the time at which the search was cut off, if it was.
 
@@ -57,7 +54,7 @@ class TimeOrder:
         """
         if not self._scan.other:
             return await self._newest(indexed, size), None
-        for limit in sorted({min(_FIRST_EXAMINED_PER_ROW * size, max_examined), max_examined}):
+        for limit in sorted({min(_FIRST_EXAMINED_PER_ROW * size, MAX_EXAMINED), MAX_EXAMINED}):
             end = await self._end(indexed, limit)
             since = [] if end is None else [{"at": {"$gte": end}}]
             rows = await self._newest([*indexed, *since], size)

@@ -28,9 +28,6 @@ from tracker.errors import NotFound
 from tracker.feeds.api.conversion_delays import conversion_delays
 from tracker.feeds.api.conversion_warnings import conversion_warnings
 from tracker.feeds.arrivals import TRANSACTION_NUMBERS
-from tracker.feeds.clicks import CLICKS
-from tracker.feeds.conversions import ConversionFeed
-from tracker.feeds.feed import Feed
 from tracker.feeds.filter import FeedFilter
 from tracker.feeds.page import Bookmark, PageStart, TimePosition
 from tracker.ids import new_id
@@ -189,13 +186,11 @@ def links_page(page: int = 1, order: LinkOrder = "newest", **wanted: Any) -> Que
 
 
 def conversions(after: PageStart | None = None, **wanted: Any) -> Query:
-    return lambda s, of: ConversionFeed(s.stores.mongodb.reads, "", max_examined=50).page(
-        ACCOUNT, FeedFilter(**wanted), after, 25
-    )
+    return lambda s, of: s.feeds.conversion_feed.page(ACCOUNT, FeedFilter(**wanted), after, 25)
 
 
 def clicks(after: PageStart | None = None, **values: Callable[[Scene], list[UUID | str]]) -> Query:
-    return lambda s, of: Feed(CLICKS, s.stores.mongodb.reads, "", max_examined=50).page(
+    return lambda s, of: s.feeds.click_feed.page(
         ACCOUNT,
         FeedFilter(values={name: one(of) for name, one in values.items()}),
         after,

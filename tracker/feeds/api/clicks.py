@@ -1,10 +1,8 @@
 """`/api/clicks`: the feed of an account's clicks."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Sequence
-from contextlib import aclosing
-from typing import Annotated, TypeVar
-from uuid import UUID
+from collections.abc import Sequence
+from typing import Annotated, Any, TypeVar
 
 from msgspec import Meta
 from msgspec.structs import replace
@@ -12,12 +10,12 @@ from msgspec.structs import replace
 from tracker.calendar import Calendar
 from tracker.clicks.document import decoded
 from tracker.feeds.api.click_records import ClickFields, ClickLink, ClickRecord
-from tracker.feeds.api.feed_request import all_of_feed, feed_filter
-from tracker.feeds.api.schema import FeedAnswer, FeedQuery, cursor_fields
+from tracker.feeds.api.feed_request import all_of_feed, page_of_feed
+from tracker.feeds.api.schema import FeedAnswer, FeedQuery
 from tracker.feeds.arrivals import FeedName
 from tracker.feeds.clicks import StoredClick
 from tracker.feeds.filter import FeedFilter, Tests
-from tracker.feeds.services import FeedCall, FeedServices
+from tracker.feeds.services import FeedCall
 from tracker.web.call import Nothing
 from tracker.web.endpoint import Endpoints
 from tracker.web.export import Export
@@ -45,15 +43,14 @@ class ListClicks(FeedQuery, kw_only=True):
         return replace(super().filter(calendar, host), tests=self.tests)
 
 
-async def show_clicks(
-    services: FeedServices, account_id: UUID, clicks: Sequence[StoredClick]
-) -> list[ClickRecord]:
+async def _show(call: FeedCall[Any, Nothing], clicks: Sequence[StoredClick]) -> list[ClickRecord]:
     """Return the records of clicks, with one query for links and one for conversions."""
     if not clicks:
         return []
+    services, ids = call.services, [click.id for click in clicks]
     links, conversions = await asyncio.gather(
         services.links.links.find_all({click.link_id for click in clicks}),
-        services.conversion_feed.count_of_clicks(account_id, [click.id for click in clicks]),
+        services.conversion_feed.count_of_clicks(call.account_id, ids),
     )
     records = []
     for click in clicks:
@@ -76,15 +73,6 @@ def click_record(kind: type[Record], click: StoredClick, **others: object) -> Re
     return record_of(kind, click, **texts, **others)
 
 
-async def all_clicks(
-    call: FeedCall[ListClicks, Nothing],
-) -> AsyncGenerator[list[ClickRecord], None]:
-    """Yield the account's clicks that pass the filters."""
-    async with aclosing(all_of_feed(call, call.services.click_feed)) as found:
-        async for clicks in found:
-            yield await show_clicks(call.services, call.account_id, clicks)
-
-
 @endpoint(
     "GET",
     "/api/clicks",
@@ -94,13 +82,9 @@ async def all_clicks(
         "clicks",
         "Export all clicks that pass the filters, as CSV or NDJSON",
         ClickRecord,
-        all_clicks,
+        lambda call: all_of_feed(call, call.services.click_feed, _show),
     ),
 )
 async def list_clicks(call: FeedCall[ListClicks, Nothing]) -> FeedAnswer[ClickRecord]:
     """List clicks, newest first, or everything that was stored after a cursor."""
-    query, services = call.query, call.services
-    wanted = await feed_filter(call)
-    page = await services.click_feed.page(call.account_id, wanted, query.start(), query.page_size)
-    rows = await show_clicks(services, call.account_id, page.rows)
-    return FeedAnswer(rows=rows, **cursor_fields(query, page))
+    return await page_of_feed(call, call.services.click_feed, _show)

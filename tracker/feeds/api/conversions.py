@@ -2,12 +2,9 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncGenerator, Iterable, Sequence
-from contextlib import aclosing
+from collections.abc import Iterable, Sequence
 from typing import Any
 from uuid import UUID
-
-from msgspec.structs import asdict
 
 from tracker.feeds.api.click_records import ClickLink, ConversionClick
 from tracker.feeds.api.clicks import click_record
@@ -15,19 +12,18 @@ from tracker.feeds.api.conversion_schema import (
     ConversionDelivery,
     ConversionDetail,
     ConversionEventConfig,
-    ConversionRecord,
     DeliveryCounts,
     ListConversions,
     ListedConversion,
 )
-from tracker.feeds.api.feed_request import all_of_feed, feed_filter
-from tracker.feeds.api.schema import FeedAnswer, cursor_fields
+from tracker.feeds.api.feed_request import all_of_feed, page_of_feed
+from tracker.feeds.api.schema import FeedAnswer
 from tracker.feeds.conversions import StoredConversion
 from tracker.feeds.services import FeedCall, FeedServices
 from tracker.web.call import Nothing
 from tracker.web.endpoint import Endpoints
 from tracker.web.export import Export
-from tracker.web.resource import Resource, record_of
+from tracker.web.resource import record_of
 from tracker.webhooks.api.deliveries import delivery_record, hide_secrets
 from tracker.webhooks.delivery import delivery_id
 from tracker.webhooks.limits import MAX_WEBHOOKS_PER_ACCOUNT
@@ -36,69 +32,45 @@ from tracker.webhooks.store import Webhook
 endpoint = Endpoints("feeds")
 
 
-async def _show(
-    services: FeedServices, conversions: Sequence[StoredConversion]
-) -> list[ConversionRecord]:
-    """Return the records of conversions, with one query for links and one for configurations."""
-    links, configs = await asyncio.gather(
+async def _related(
+    services: FeedServices, account_id: UUID, conversions: Sequence[StoredConversion]
+) -> list[dict[str, object]]:
+    """Return the fields that other collections give to conversions, with one query for each."""
+    links, configs, clicks = await asyncio.gather(
         services.links.links.find_all({one.link_id for one in conversions if one.link_id}),
         services.conversions.event_configs.find_all(
             {one.event_config_id for one in conversions if one.event_config_id}
         ),
+        _clicks(services, account_id, [one.click_id for one in conversions]),
     )
-    records = []
+    related: list[dict[str, object]] = []
     for one in conversions:
         link = links.get(one.link_id) if one.link_id else None
         config = configs.get(one.event_config_id) if one.event_config_id else None
-        records.append(
-            record_of(
-                ConversionRecord,
-                one,
-                event_id=one.id,
-                event_config=record_of(ConversionEventConfig, config) if config else None,
-                link=record_of(ClickLink, link) if link else None,
-            )
+        related.append(
+            {
+                "event_config": record_of(ConversionEventConfig, config) if config else None,
+                "link": record_of(ClickLink, link) if link else None,
+                "click": clicks.get(one.click_id),
+            }
         )
-    return records
+    return related
 
 
-CONVERSIONS: Resource[StoredConversion, ConversionRecord] = Resource(
-    "conversion",
-    lambda call: call.services.conversion_feed.find(call.event_ids[0]),
-    _show,
-)
-
-
-async def show_conversions(
-    services: FeedServices,
-    account_id: UUID,
-    conversions: Sequence[StoredConversion],
-    with_deliveries: bool,
+async def _show(
+    call: FeedCall[Any, Nothing], conversions: Sequence[StoredConversion]
 ) -> list[ListedConversion]:
-    """Return the rows of an account's conversions, with one query for each collection."""
-    counted = conversions if with_deliveries else []
-    records, clicks, deliveries = await asyncio.gather(
-        _show(services, conversions),
-        _clicks(services, account_id, [one.click_id for one in conversions]),
-        _delivery_counts(services, account_id, counted),
+    counted = conversions if call.principal.covers(["webhooks:read"]) else []
+    related, deliveries = await asyncio.gather(
+        _related(call.services, call.account_id, conversions),
+        _delivery_counts(call.services, call.account_id, counted),
     )
     return [
-        ListedConversion(
-            **asdict(record),
-            click=clicks.get(one.click_id),
-            deliveries=deliveries.get(one.id),
+        record_of(
+            ListedConversion, one, event_id=one.id, deliveries=deliveries.get(one.id), **fields
         )
-        for one, record in zip(conversions, records, strict=True)
+        for one, fields in zip(conversions, related, strict=True)
     ]
-
-
-async def all_conversions(
-    call: FeedCall[ListConversions, Nothing],
-) -> AsyncGenerator[list[ListedConversion], None]:
-    sees_deliveries = call.principal.covers(["webhooks:read"])
-    async with aclosing(all_of_feed(call, call.services.conversion_feed)) as found:
-        async for some in found:
-            yield await show_conversions(call.services, call.account_id, some, sees_deliveries)
 
 
 @endpoint(
@@ -109,37 +81,26 @@ async def all_conversions(
         "conversions",
         "Export all conversions that pass the filters, as CSV or NDJSON",
         ListedConversion,
-        all_conversions,
+        lambda call: all_of_feed(call, call.services.conversion_feed, _show),
     ),
 )
 async def list_conversions(
     call: FeedCall[ListConversions, Nothing],
 ) -> FeedAnswer[ListedConversion]:
     """List conversions, newest first, or everything that was stored after a cursor."""
-    query, services = call.query, call.services
-    wanted = await feed_filter(call)
-    page = await services.conversion_feed.page(
-        call.account_id, wanted, query.start(), query.page_size
-    )
-    sees_deliveries = call.principal.covers(["webhooks:read"])
-    rows = await show_conversions(services, call.account_id, page.rows, sees_deliveries)
-    return FeedAnswer(rows=rows, **cursor_fields(query, page))
+    return await page_of_feed(call, call.services.conversion_feed, _show)
 
 
 @endpoint("GET", "/api/conversions/{event_id}", "conversions:read")
 async def show(call: FeedCall[Nothing, Nothing]) -> ConversionDetail:
     """Show a conversion with its click, its metadata and its deliveries."""
-    conversion = await CONVERSIONS.find(call)
-    record, clicks, deliveries = await asyncio.gather(
-        CONVERSIONS.show(call, conversion),
-        _clicks(call.services, call.account_id, [conversion.click_id]),
-        _deliveries(call, conversion),
+    found = await call.services.conversion_feed.find(call.event_ids[0])
+    conversion = call.check_owner("conversion", found)
+    [related], deliveries = await asyncio.gather(
+        _related(call.services, call.account_id, [conversion]), _deliveries(call, conversion)
     )
-    return ConversionDetail(
-        **asdict(record),
-        click=clicks.get(conversion.click_id),
-        metadata=conversion.metadata,
-        deliveries=deliveries,
+    return record_of(
+        ConversionDetail, conversion, event_id=conversion.id, deliveries=deliveries, **related
     )
 
 

@@ -1,26 +1,35 @@
-"""A request for a feed: its filter in the account's calendar, and all rows that pass."""
+"""A request for a feed: its filter in the account's calendar, its page, and all rows that pass."""
 
-from collections.abc import AsyncGenerator, Sequence
-from contextlib import aclosing
-from typing import Any
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from typing import Any, Final, TypeVar
 
-from msgspec import structs
+from msgspec import Struct, structs
 
 from tracker.calendar import DEFAULT_ZONE, calendar_of
-from tracker.feeds.api.schema import FeedQuery
+from tracker.clock import iso
+from tracker.feeds.api.schema import FeedAnswer, FeedQuery
 from tracker.feeds.feed import Feed
 from tracker.feeds.filter import FeedFilter
 from tracker.feeds.kind import Row
+from tracker.feeds.page import PageStart, TimePosition
 from tracker.feeds.services import FeedCall
 from tracker.web.call import Nothing
 from tracker.web.export_stream import pieces
+
+_ROWS_AT_ONCE: Final = 500
+"""Rows of a page if all are read."""
+
+Record = TypeVar("Record", bound=Struct)
+
+Show = Callable[[FeedCall[Any, Nothing], Sequence[Row]], Awaitable[list[Record]]]
+"""Returns the records of rows."""
 
 
 async def feed_filter(call: FeedCall[Any, Nothing]) -> FeedFilter:
     """Return the filter of a request. The account's zone is looked up only if it names days."""
     query: FeedQuery = call.query
     calendar = calendar_of(DEFAULT_ZONE)
-    if query.names_days:
+    if query.first is not None or query.last is not None:
         calendar = await call.services.accounts.time_zones.find(call.account_id)
     wanted = query.filter(calendar, call.services.public_url.host)
     if wanted.transaction_id is None:
@@ -29,12 +38,32 @@ async def feed_filter(call: FeedCall[Any, Nothing]) -> FeedFilter:
     return structs.replace(wanted, transaction_scopes=[call.account_id, *configs])
 
 
+async def page_of_feed(
+    call: FeedCall[Any, Nothing], feed: Feed[Row], show: Show[Row, Record]
+) -> FeedAnswer[Record]:
+    """Return the page that the query names."""
+    query: FeedQuery = call.query
+    wanted = await feed_filter(call)
+    page = await feed.page(call.account_id, wanted, query.start(), query.page_size)
+    cursor_of = query.cursors.cursor_of
+    return FeedAnswer(
+        rows=await show(call, page.rows),
+        next_cursor=cursor_of(page.next) if isinstance(page.next, TimePosition) else None,
+        since_cursor=None if page.bookmark is None else cursor_of(page.bookmark),
+        searched_to=None if page.searched_to is None else iso(page.searched_to),
+    )
+
+
 async def all_of_feed(
-    call: FeedCall[Any, Nothing], feed: Feed[Row]
-) -> AsyncGenerator[Sequence[Row], None]:
+    call: FeedCall[Any, Nothing], feed: Feed[Row], show: Show[Row, Record]
+) -> AsyncGenerator[list[Record], None]:
     """Yield all rows of the account that pass the filters, newest first, in pieces."""
     wanted = await feed_filter(call)
-    async with aclosing(feed.pages(call.account_id, wanted)) as pages:
-        async for page in pages:
-            for rows in pieces(page.rows):
-                yield rows
+    start: PageStart | None = None
+    while True:
+        page = await feed.page(call.account_id, wanted, start, _ROWS_AT_ONCE)
+        for rows in pieces(page.rows):
+            yield await show(call, rows)
+        if page.next is None:
+            return
+        start = page.next

@@ -8,12 +8,11 @@ import msgspec
 from msgspec import UNSET, Meta, field
 
 from tracker.calendar import Calendar
-from tracker.clock import iso
 from tracker.errors import BadRequest
 from tracker.feeds.api.cursors import FeedCursors
 from tracker.feeds.arrivals import FeedName
 from tracker.feeds.filter import FeedFilter
-from tracker.feeds.page import FeedPage, PageStart, TimePosition
+from tracker.feeds.page import PageStart
 from tracker.feeds.storing_order import MAX_AGE_DAYS
 from tracker.feeds.storing_order import MAX_EXAMINED as MAX_EXAMINED_STORED
 from tracker.feeds.time_order import MAX_EXAMINED
@@ -109,10 +108,6 @@ class FeedQuery(_Filters, kw_only=True):
         self.start()
 
     @property
-    def names_days(self) -> bool:
-        return self.first is not None or self.last is not None
-
-    @property
     def cursors(self) -> FeedCursors:
         return FeedCursors(self.FEED, self.account_id)
 
@@ -188,12 +183,3 @@ class FeedAnswer(msgspec.Struct, Generic[Row], kw_only=True):
             "nothing more is stored"
         ),
     ]
-
-
-def cursor_fields(query: FeedQuery, page: FeedPage[Any]) -> dict[str, str | None]:
-    cursor_of, older = query.cursors.cursor_of, isinstance(page.next, TimePosition)
-    return {
-        "next_cursor": cursor_of(page.next) if page.next is not None and older else None,
-        "since_cursor": None if page.bookmark is None else cursor_of(page.bookmark),
-        "searched_to": None if page.searched_to is None else iso(page.searched_to),
-    }
