@@ -260,7 +260,7 @@ async def test_cursors_that_no_page_of_the_feed_has_are_400(
 async def test_cursors_of_any_place_are_read_as_they_were_written() -> None:
     feed = FeedCursors(FeedName.CLICKS, new_id())
     position = TimePosition(moment(AT_MS), new_id())
-    assert feed.position_of(feed.cursor_of(position)) == position
+    assert feed.start_of(TimePosition, feed.cursor_of(position)) == position
     for drains in (0, 1, 64):
         bookmark = Bookmark(moment(AT_MS), {one: 2**63 - 1 - one for one in range(drains)})
-        assert feed.bookmark_of(feed.cursor_of(bookmark)) == bookmark
+        assert feed.start_of(Bookmark, feed.cursor_of(bookmark)) == bookmark

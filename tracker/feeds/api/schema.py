@@ -12,7 +12,7 @@ from tracker.errors import BadRequest
 from tracker.feeds.api.cursors import FeedCursors
 from tracker.feeds.arrivals import FeedName
 from tracker.feeds.filter import FeedFilter
-from tracker.feeds.page import PageStart
+from tracker.feeds.page import Bookmark, PageStart, TimePosition
 from tracker.feeds.storing_order import MAX_AGE_DAYS
 from tracker.feeds.storing_order import MAX_EXAMINED as MAX_EXAMINED_STORED
 from tracker.feeds.time_order import MAX_EXAMINED
@@ -113,9 +113,16 @@ class FeedQuery(_Filters, kw_only=True):
 
     def start(self) -> PageStart | None:
         """Return where to start; None for the newest. Raises BadRequest for a wrong cursor."""
-        if self.since is not None:
-            return self.cursors.bookmark_of(self.since)
-        return None if self.cursor is None else self.cursors.position_of(self.cursor)
+        try:
+            if self.since is not None:
+                return self.cursors.start_of(Bookmark, self.since)
+            if self.cursor is not None:
+                return self.cursors.start_of(TimePosition, self.cursor)
+            return None
+        except ValueError:
+            rule = "cursor: must be the next" if self.since is None else "since: must be the since"
+            of_page = f"_cursor of a page of the same account's {self.FEED}"
+            raise BadRequest(rule + of_page) from None
 
     def filter(self, calendar: Calendar, host: str) -> FeedFilter:
         """Return the filter. Days are in the calendar; `host` is the service's own.
