@@ -1,15 +1,11 @@
 """Accounts with rules, and reports to them."""
 
-import asyncio
 from typing import Any
 from uuid import UUID
 
 from tests.conversions import scene
-from tests.factories import (
-    make_parameters,
-)
+from tests.factories import make_parameters
 from tracker.accounts.accounts import Account
-from tracker.conversions.account_rules import CachedRules, rules_in
 from tracker.conversions.recorder import RecordedConversion
 from tracker.conversions.rules import ConversionRules
 from tracker.service.services import Services
@@ -27,12 +23,7 @@ async def account_with(services: Services, **rules: Any) -> Account:
 
 async def cached_rules(services: Services, account_id: UUID) -> ConversionRules:
     """Return the rules that a conversion is checked by. Raises Unavailable without any store."""
-    rules = services.conversions.account_rules
-    if known := rules.peek(account_id):
-        return rules_in(known.value)
-    found: asyncio.Future[CachedRules | None] = asyncio.get_running_loop().create_future()
-    rules.load(account_id, found)
-    return rules_in(await found)
+    return await services.conversions.account_rules.cached(account_id)
 
 
 async def statuses(services: Services) -> list[tuple[str, str | None]]:

@@ -14,10 +14,8 @@ from bson import Decimal128
 from tracker.conversions.rules import NO_RULES, ConversionRules, Rule
 from tracker.errors import BadRequest, NotFound
 from tracker.metrics import CONVERSIONS_REFUSED
-from tracker.stores.batch import Waiter
 from tracker.stores.cache.cache import Cache, Versioned
 from tracker.stores.cache.lookup import FieldLookup
-from tracker.stores.cache.memory import CacheEntry
 from tracker.stores.mongodb.database import MongoDB
 from tracker.stores.mongodb.documents import stored_ids, updated
 from tracker.stores.redis import keys
@@ -51,16 +49,14 @@ class AccountRules:
         self._reads = mongodb.reads.with_binary_ids()
         self._cache = cache
 
-    def peek(self, account_id: UUID) -> CacheEntry[CachedRules] | None:
-        """Return the rules in memory; None: ask `load`."""
-        return self._cache.peek(keys.account(account_id))
+    def peek(self, account_id: UUID) -> ConversionRules | None:
+        """Return the rules in memory; None: ask `cached`."""
+        entry = self._cache.peek(keys.account(account_id))
+        return None if entry is None else _rules_in(entry.value)
 
-    def load(self, account_id: UUID, waiter: Waiter[CachedRules | None]) -> None:
-        """Hand the cached rules to `waiter`, None if the account is not stored.
-
-        It is handed Unavailable if no store answers.
-        """
-        self._cache.load(keys.account(account_id), "", waiter)
+    async def cached(self, account_id: UUID) -> ConversionRules:
+        """Return the rules in memory or a store. Raises Unavailable if none answers."""
+        return _rules_in(await self._cache.get(keys.account(account_id)))
 
     async def set_by(self, account_ids: Collection[bytes]) -> dict[bytes, ConversionRules]:
         """Return the rules of those accounts that have set any, by one query of MongoDB."""
@@ -92,7 +88,7 @@ class AccountRules:
         return cached.rules
 
 
-def rules_in(cached: CachedRules | None) -> ConversionRules:
+def _rules_in(cached: CachedRules | None) -> ConversionRules:
     """Return NO_RULES if the account is not stored."""
     return NO_RULES if cached is None else cached.rules
 

@@ -5,6 +5,7 @@ with the append. While Redis is unavailable or full, a unique index of MongoDB d
 """
 
 import asyncio
+import contextlib
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 from uuid import UUID
@@ -59,8 +60,8 @@ class Repeats:
         """Count one more repeat of the conversion `first`."""
         self._add(first, _Repeated(1, now_ms()))
 
-    def record_shared(self, first: int) -> None:
-        """Note that a recorded repeat of the conversion `first` had another click."""
+    def mark_shared(self, first: int) -> None:
+        """Add to `first` that a recorded repeat had another click."""
         self._add(first, _Repeated(0, now_ms(), is_shared=True))
 
     async def keep_storing(self) -> None:
@@ -145,9 +146,12 @@ class ConversionAppender:
             self._repeats.record(first)
         return first
 
-    def note_shared_id(self, first: int) -> None:
-        """Keep for people that another click repeated the transaction id of `first`."""
-        self._repeats.record_shared(first)
+    async def is_shared(self, first: int, click_id: UUID) -> bool:
+        """Return whether `click_id` repeats the transaction id of another click, and store that."""
+        if await self._look_ups.clicks.submit(first) in (None, click_id):
+            return False
+        self._repeats.mark_shared(first)
+        return True
 
     async def append(self, conversion: Conversion, scopes: Sequence[UUID]) -> int:
         """Append `conversion`; return its id, or the id of the first with its transaction id.
@@ -157,31 +161,24 @@ class ConversionAppender:
         if conversion.transaction_id is None:
             await self._journal.append(conversion)
             return conversion.id
-        first = await self._append_once(conversion, conversion.transaction_id, scopes)
+        first = await self._append_once(conversion, scopes)
         if first != conversion.id:
             self._repeats.record(first)
         return first
 
-    async def _append_once(
-        self, conversion: Conversion, transaction_id: str, scopes: Sequence[UUID]
-    ) -> int:
-        names = claim_keys(transaction_id, scopes, self._journal.partitions)
+    async def _append_once(self, conversion: Conversion, scopes: Sequence[UUID]) -> int:
+        names = claim_keys(conversion.transaction_id, scopes, self._journal.partitions)
         has_account = conversion.account_id is not None
         kind = OptionalWrite.CLAIM if has_account else OptionalWrite.CLAIM_WITHOUT_ACCOUNT
         seconds = CLAIM_SECONDS if self._budget.allows(kind) else 0
         holder = await self._journal.append_once(conversion, Claim(names, conversion.id, seconds))
         if holder is None:
             return await self._claim_in_mongodb(conversion, scopes)
-        if holder == conversion.id and not seconds and kind is OptionalWrite.CLAIM:
-            return await self._claim_without_redis(conversion, scopes)
+        if holder == conversion.id and not seconds and has_account:
+            # The budget of Redis is used up. If MongoDB fails too, the drain decides.
+            with contextlib.suppress(Unavailable):
+                return await self._claim_in_mongodb(conversion, scopes)
         return holder
-
-    async def _claim_without_redis(self, conversion: Conversion, scopes: Sequence[UUID]) -> int:
-        """Claim in MongoDB, because Redis' budget is used up. If it fails, the drain decides."""
-        try:
-            return await self._claim_in_mongodb(conversion, scopes)
-        except Unavailable:
-            return conversion.id
 
     async def _claim_in_mongodb(self, conversion: Conversion, scopes: Sequence[UUID]) -> int:
         """Return the id of the first conversion with the transaction id, by the unique index.

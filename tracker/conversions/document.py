@@ -213,15 +213,6 @@ def is_notified(conversion: ConversionDocument) -> bool:
     return conversion.get(_NOTIFICATION, _NOTIFICATION) is None
 
 
-def due(at: datetime) -> dict[str, Any]:
-    """Return the filter for conversions whose notification is due."""
-    return {_NOTIFICATION: {"$lte": at}}
-
-
-EARLIEST_FIRST: Final = ((_NOTIFICATION, 1),)
-"""The order in which notifications are due, for `sort`."""
-
-
 def unchanged(conversion: ConversionDocument) -> dict[str, Any]:
     """Return a filter for the stored conversion, while its notification is in the same state.
 

@@ -18,7 +18,10 @@ NAMES: Final = frozenset(("pbk", "click_id", "value", "metadata", "transaction_i
 
 TRANSACTION_IDS: Final = ("transaction_id", "txid")
 TEXTS: Final = frozenset(("pbk", "click_id", *TRANSACTION_IDS))
-"""Parameters that must be text in JSON."""
+"""Parameters that must be text in JSON.
+
+Nobody has such names among parameters of their own, while `order[value]` may be anything.
+"""
 
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 _JSON: Final = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:\{\s*[\"}]|\[\s*[\"{])")
@@ -26,8 +29,6 @@ _NO_FORM: Final = re.compile(rb"\x1f\x8b|%7[Bb](?:%20|%0[AaDd9]|\+)*%22")
 """Beginnings of gzip, and of JSON that was encoded as if it were a parameter."""
 
 _WORDS: Final = re.compile(r"[\w.$-]+")
-_UNMISTAKABLE: Final = frozenset(("pbk", "click_id", *TRANSACTION_IDS))
-"""Names that nobody has among parameters of their own: `order[value]` may be anything."""
 _MAX_SHOWN_CHARACTERS: Final = 40
 
 Fields = dict[str, Any]
@@ -137,7 +138,7 @@ def with_repaired_names(fields: Fields, warnings: list[str]) -> Fields:
 def _own_name(name: str) -> tuple[str, bool]:
     """Return the name that was damaged, and whether nothing but marks is beside it."""
     words = [word for word in _WORDS.findall(name) if word != "amp" and not word.isdigit()]
-    unmistakable = next((word for word in words if word in _UNMISTAKABLE), None)
+    unmistakable = next((word for word in words if word in TEXTS), None)
     return unmistakable or (words[0] if words else name), len(words) == 1
 
 

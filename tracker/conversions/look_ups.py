@@ -68,9 +68,17 @@ class LookUps:
                 texts[scope].add(transaction_id)
         if not texts:
             return [None] * len(queries)
-        holders: dict[tuple[UUID, str], tuple[Any, int]] = {}
-        for row in await self._holders(texts):
-            holders[row["transaction_scope"], row["transaction_id"]] = row["at"], row["_id"]
+        branches = [
+            {"transaction_scope": scope, "transaction_id": {"$in": list(some)}}
+            for scope, some in texts.items()
+        ]
+        fields = ["at", "transaction_scope", "transaction_id"]
+        limit = sum(map(len, texts.values()))
+        rows = await self._reads.find("events", {"$or": branches}, fields, limit=limit)
+        holders = {
+            (row["transaction_scope"], row["transaction_id"]): (row["at"], row["_id"])
+            for row in rows
+        }
         return [
             min(
                 (holders[scope, text] for scope in scopes if (scope, text) in holders),
@@ -85,12 +93,3 @@ class LookUps:
         rows = await self._reads.find("events", matching, ["click_id"], limit=len(wanted))
         clicks = {row["_id"]: row["click_id"] for row in rows}
         return [clicks.get(event_id) for event_id in event_ids]
-
-    async def _holders(self, texts: dict[UUID, set[str]]) -> list[dict[str, Any]]:
-        branches = [
-            {"transaction_scope": scope, "transaction_id": {"$in": list(some)}}
-            for scope, some in texts.items()
-        ]
-        fields = ["at", "transaction_scope", "transaction_id"]
-        limit = sum(map(len, texts.values()))
-        return await self._reads.find("events", {"$or": branches}, fields, limit=limit)

@@ -13,7 +13,7 @@ from uuid import UUID
 
 from msgspec.structs import replace
 
-from tracker.conversions.account_rules import AccountRules, CachedRules, refusal, rules_in
+from tracker.conversions.account_rules import AccountRules, refusal
 from tracker.conversions.aliases import MAX_WARNINGS, SHARED_ID, check_status, warnings_of
 from tracker.conversions.append import ConversionAppender
 from tracker.conversions.event_config import EventConfig, EventConfigs
@@ -25,7 +25,7 @@ from tracker.conversions.rules import ConversionRules
 from tracker.errors import RateLimited, Unavailable
 from tracker.limits.allowance import Allowance
 from tracker.metrics import PENDING_REFUSED
-from tracker.stores.breaker import result_within
+from tracker.stores.breaker import answer_within
 
 _METADATA_BYTES_PER_CONVERSION: Final = 1024
 """In the limit of conversions without an account, so much metadata counts as one more."""
@@ -139,11 +139,9 @@ class Recorder:
         """
         if parameters.click_id is None:
             return warnings
-        click_id = await self._look_ups.clicks.submit(earlier)
-        if click_id in (None, parameters.click_id):
-            return warnings
-        self._appender.note_shared_id(earlier)
-        return (SHARED_ID, *warnings)[:MAX_WARNINGS]
+        if await self._appender.is_shared(earlier, parameters.click_id):
+            return (SHARED_ID, *warnings)[:MAX_WARNINGS]
+        return warnings
 
     async def record_test(
         self, config: EventConfig, click_id: UUID | None, value: Decimal | None
@@ -188,13 +186,11 @@ class Recorder:
         if account_id is None:
             return None
         if known := self._rules.peek(account_id):
-            return rules_in(known.value)
+            return known
         if self._mongodb.is_open:
             return None
-        found: asyncio.Future[CachedRules | None] = asyncio.get_running_loop().create_future()
-        self._rules.load(account_id, found)
         try:
-            return rules_in(await result_within(LOOK_UP_SECONDS, found))
+            return await answer_within(LOOK_UP_SECONDS, self._rules.cached(account_id))
         except (Unavailable, TimeoutError) as error:
             self._mongodb.record_failure(error)
             return None

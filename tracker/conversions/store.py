@@ -11,14 +11,12 @@ from pymongo.errors import DuplicateKeyError
 from tracker.conversions.conversion import Conversion
 from tracker.conversions.document import (
     COUNTED,
-    EARLIEST_FIRST,
     ClickAndConfig,
     ConversionDocument,
     ConversionStatus,
     TransactionId,
     changed,
     document,
-    due,
 )
 from tracker.stores.mongodb.database import MongoDB
 from tracker.stores.mongodb.documents import (
@@ -32,8 +30,6 @@ from tracker.stores.mongodb.transaction import MongoSession
 
 MAX_PENDING_READ: Final = 500
 MAX_OVERDUE_READ: Final = 200
-"""The limit of one query, unless its caller asks for another."""
-
 MAX_AWAITED_READ: Final = 1000
 """Pending conversions that are read at once."""
 
@@ -124,9 +120,12 @@ class Conversions:
         return {row["click_id"] for row in rows}.intersection(click_ids)
 
     async def pending(
-        self, click_ids: Collection[bytes], after: int = 0, limit: int = MAX_PENDING_READ
+        self, click_ids: Collection[bytes], after: int = 0
     ) -> list[ConversionDocument]:
-        """Return conversions with ids above `after` that wait for one of these clicks, by id."""
+        """Return conversions with ids above `after` that wait for one of these clicks, by id.
+
+        There may be more than the MAX_PENDING_READ that are returned.
+        """
         if not click_ids:
             return []
         waiting = {
@@ -134,11 +133,11 @@ class Conversions:
             "status": ConversionStatus.PENDING,
             "_id": {"$gt": after},
         }
-        return [row async for row in self._conversions.find(waiting).sort("_id", 1).limit(limit)]
+        found = self._conversions.find(waiting).sort("_id", 1).limit(MAX_PENDING_READ)
+        return [row async for row in found]
 
-    async def overdue(
-        self, at: datetime, limit: int = MAX_OVERDUE_READ
-    ) -> list[ConversionDocument]:
+    async def overdue(self, at: datetime) -> list[ConversionDocument]:
         """Return pending conversions whose notification is due, longest overdue first."""
-        waiting = self._conversions.find({**due(at), "status": ConversionStatus.PENDING})
-        return [row async for row in waiting.sort(EARLIEST_FIRST).limit(limit)]
+        due = {"tell_at": {"$lte": at}, "status": ConversionStatus.PENDING}
+        found = self._conversions.find(due).sort("tell_at", 1).limit(MAX_OVERDUE_READ)
+        return [row async for row in found]

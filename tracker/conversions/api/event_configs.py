@@ -101,10 +101,7 @@ class CreateEventConfig(msgspec.Struct, forbid_unknown_fields=True, kw_only=True
     parameter_aliases: ParameterAliases | UnsetType = UNSET
 
     def __post_init__(self) -> None:
-        self.name = trimmed("name", self.name)
-        self.payout = checked_payout(self.payout)
-        if self.parameter_aliases is not UNSET:
-            check_aliases(self.parameter_aliases)
+        _check(self)
 
 
 class ChangeEventConfig(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
@@ -117,12 +114,16 @@ class ChangeEventConfig(msgspec.Struct, forbid_unknown_fields=True, kw_only=True
     parameter_aliases: ParameterAliases | UnsetType = UNSET
 
     def __post_init__(self) -> None:
-        if self.name is not UNSET:
-            self.name = trimmed("name", self.name)
-        if self.payout is not UNSET:
-            self.payout = checked_payout(self.payout)
-        if self.parameter_aliases is not UNSET:
-            check_aliases(self.parameter_aliases)
+        _check(self)
+
+
+def _check(body: CreateEventConfig | ChangeEventConfig) -> None:
+    if body.name is not UNSET:
+        body.name = trimmed("name", body.name)
+    if body.payout is not UNSET:
+        body.payout = checked_payout(body.payout)
+    if body.parameter_aliases is not UNSET:
+        check_aliases(body.parameter_aliases)
 
 
 CONFIGS: Resource[EventConfig, EventConfigRecord] = Resource(

@@ -42,7 +42,7 @@ class FeedCursors:
             if self._feed is FeedName.CLICKS:
                 return TimePosition(at, UUID(bytes=following))
             return TimePosition(at, *_EVENT_ID.unpack(following))
-        except (OverflowError, struct.error) as error:
+        except struct.error as error:
             raise ValueError("no such time or id") from error
 
     def _purpose(self, kind: type[PageStart]) -> str:
