@@ -8,7 +8,6 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any, NamedTuple
 
-from tornado.httputil import HTTPServerConnectionDelegate
 from tornado.netutil import bind_sockets
 from tornado.web import Application, RequestHandler
 
@@ -25,7 +24,7 @@ def application(*handlers: tuple[str, type[RequestHandler]], **settings: Any) ->
 
 @asynccontextmanager
 async def serving(
-    delegate: HTTPServerConnectionDelegate,
+    served: Application,
     limits: Limits | None = None,
     fast_path: FastPath | None = None,
     tls: ssl.SSLContext | None = None,
@@ -33,7 +32,7 @@ async def serving(
 ) -> AsyncIterator[tuple[Server, int]]:
     """Run a server, and yield it with its port."""
     sockets = bind_sockets(0, "127.0.0.1")
-    server = Server(delegate, render, limits, fast_path, admission=admission)
+    server = Server(served, render, limits, fast_path, admission=admission)
     await server.listen(sockets, tls)
     try:
         yield server, sockets[0].getsockname()[1]

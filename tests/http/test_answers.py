@@ -50,14 +50,10 @@ class Fields(RequestHandler):
     def get(self) -> None:
         self.set_header("Server", "another/1.0")
         self.set_header("Date", "yesterday")
+        self.set_header("Connection", "close")
         self.add_header("Set-Cookie", "a=b")
         self.add_header("Set-Cookie", "c=d")
         self.set_header("X-Text", "gr\xfc\xdfe")
-
-
-class Closing(RequestHandler):
-    def get(self) -> None:
-        self.set_header("Connection", self.get_argument("connection"))
 
 
 class Splitting(RequestHandler):
@@ -73,14 +69,6 @@ class Splitting(RequestHandler):
             self.finish("refused")
 
 
-class Hints(RequestHandler):
-    def get(self) -> None:
-        connection: Any = self.request.connection
-        headers = HTTPHeaders({"Link": "</a>"})
-        connection.write_headers(ResponseStartLine("", 103, "Early Hints"), headers)
-        self.write("then")
-
-
 class Peer(RequestHandler):
     def get(self) -> None:
         connection: Any = self.request.connection
@@ -90,8 +78,7 @@ class Peer(RequestHandler):
 
 HANDLERS = (
     *(("/", Plain), ("/streamed", Streamed), ("/sized", Sized), ("/empty", Empty)),
-    *(("/fields", Fields), ("/closing", Closing), ("/splitting", Splitting)),
-    *(("/hints", Hints), ("/peer", Peer)),
+    *(("/fields", Fields), ("/splitting", Splitting), ("/peer", Peer)),
 )
 KEEP_ALIVE = "Connection: keep-alive\r\n"
 CHUNKED, CLOSE = {"Transfer-Encoding": ["chunked"]}, {"Connection": ["close"]}
@@ -115,11 +102,7 @@ async def connected() -> AsyncIterator[Client]:
         (get("/empty?status=204"), 204, b"", {}),
         (get("/empty?status=304"), 304, b"", {}),
         (get("/sized?count=10"), 200, b"x" * 10, {"Content-Length": ["10"]}),
-        (get("/closing?connection=Close"), 200, b"", CLOSE),
-        (get("/closing?connection=foo,%20close"), 200, b"", CLOSE),
-        (get("/closing?connection=foo"), 200, b"", {"Connection": ["foo"]}),
         (get("/fields"), 200, b"", {"Set-Cookie": ["a=b", "c=d"], "X-Text": ["gr\xfc\xdfe"]}),
-        (get("/hints", KEEP_ALIVE, version="1.0"), 200, b"then", {"Connection": ["keep-alive"]}),
         (get("/peer"), 200, b"127.0.0.1 http 127.0.0.1", {}),
         (b"GET /a b HTTP/1.1\r\n\r\n", 400, None, CLOSE),
         (b"GET / HTTP/3.0\r\n\r\n", 505, None, CLOSE),
@@ -165,13 +148,6 @@ async def test_the_excess_of_an_answer_longer_than_announced_is_not_sent() -> No
         client.send(get("/sized?count=11") + get())
         assert (await client.answer()).body == b"x" * 10
         assert await client.rest() == b""
-
-
-async def test_an_interim_answer_comes_before_the_answer() -> None:
-    async with connected() as client:
-        client.send(get("/hints"))
-        assert (await client.answer()).lines == ["HTTP/1.1 103 Early Hints", "Link: </a>"]
-        assert (await client.answer()).body == b"then"
 
 
 async def test_a_field_with_a_line_end_is_refused() -> None:

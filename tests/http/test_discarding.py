@@ -14,7 +14,6 @@ from tests.waiting import PATIENCE_SECONDS, eventually
 from tracker.http import discarding
 from tracker.http.connection import Connection
 from tracker.http.discarding import TURN_SECONDS, DiscardQueue
-from tracker.http.limits import each_address
 from tracker.http.server_state import ServerState
 
 MANY = 60
@@ -66,7 +65,7 @@ class Client:
 class Turns:
     """The turns of clients, whose address is the first letter of their name."""
 
-    def __init__(self, names: str, counted_as: Callable[[str], str] = each_address) -> None:
+    def __init__(self, names: str, counted_as: Callable[[str], str] = str) -> None:
         self._clock = Clock()
         self.discarding = DiscardQueue(self._clock, counted_as)  # type: ignore[arg-type]
         self.clients = [Client(name) for name in names.split()]

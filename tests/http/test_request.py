@@ -1,7 +1,6 @@
 """A handler gets the same request as Tornado itself would make of the head."""
 
 import time
-from collections.abc import Awaitable
 from typing import NamedTuple
 
 import pytest
@@ -11,13 +10,10 @@ from tornado.httputil import (
     HTTPConnection,
     HTTPHeaders,
     HTTPInputError,
-    HTTPMessageDelegate,
     HTTPServerRequest,
     RequestStartLine,
-    ResponseStartLine,
 )
-from tornado.routing import Router, RuleRouter
-from tornado.web import Application, RequestHandler
+from tornado.web import RequestHandler
 
 from tests.http.serving import application, client_of, get, post, serving
 from tracker.http.request import ReceivedRequest
@@ -33,20 +29,14 @@ class Connection(HTTPConnection):
 
 
 CONNECTION = Connection()
-SERVER_CONNECTION = object()
 
 
 def tornados(line: RequestStartLine, headers: HTTPHeaders) -> HTTPServerRequest:
-    return HTTPServerRequest(
-        start_line=line,
-        headers=headers,
-        connection=CONNECTION,
-        server_connection=SERVER_CONNECTION,
-    )
+    return HTTPServerRequest(start_line=line, headers=headers, connection=CONNECTION)
 
 
 def ours(line: RequestStartLine, headers: HTTPHeaders) -> HTTPServerRequest:
-    return ReceivedRequest(line, headers, CONNECTION, SERVER_CONNECTION)
+    return ReceivedRequest(line, headers, CONNECTION)
 
 
 NAMES = vars(tornados(RequestStartLine("GET", "/", "HTTP/1.1"), HTTPHeaders({"Host": "a"})))
@@ -105,13 +95,6 @@ def test_any_accepted_head_becomes_the_request_that_tornado_would_make(
     assert_same(f"/{target}", host, version)
 
 
-def test_arguments_and_query_arguments_are_separate_lists() -> None:
-    line = RequestStartLine("GET", "/?a=1", "HTTP/1.1")
-    request = ReceivedRequest(line, HTTPHeaders({"Host": "a"}), CONNECTION, None)
-    request.arguments["a"].append(b"of the body")
-    assert request.query_arguments == {"a": [b"1"]}
-
-
 class Show(RequestHandler):
     def get(self) -> None:
         self.finish(f"{self.get_arguments('a')} {self.get_query_arguments('a')}")
@@ -119,54 +102,10 @@ class Show(RequestHandler):
     post = get
 
 
-class Elsewhere(Application):
-    """A router that sends every request to one path."""
-
-    def start_request(
-        self, server_conn: object, request_conn: HTTPConnection
-    ) -> HTTPMessageDelegate:
-        return Redirected(super().start_request(server_conn, request_conn))
-
-
-class Redirected(HTTPMessageDelegate):
-    def __init__(self, delegate: HTTPMessageDelegate) -> None:
-        self.finish = delegate.finish  # type: ignore[method-assign]
-        self._delegate = delegate
-
-    def headers_received(
-        self, start_line: RequestStartLine | ResponseStartLine, headers: HTTPHeaders
-    ) -> Awaitable[None] | None:
-        return self._delegate.headers_received(
-            RequestStartLine("GET", "/show?a=own", "HTTP/1.1"), headers
-        )
-
-
-SHOW = [("/show", Show)]
-
-
-@pytest.mark.parametrize(
-    ("delegate", "path", "expected"),
-    [
-        (application(*SHOW), "/show?a=1&a=2", (200, b"['1', '2'] ['1', '2']")),
-        (RuleRouter([("/show", application(*SHOW))]), "/show?a=1", (200, b"['1'] ['1']")),
-        (RuleRouter([("/show", application(*SHOW))]), "/other", (404, b"")),
-        (Elsewhere(SHOW), "/other?a=1", (200, b"['own'] ['own']")),
-    ],
-    ids=["application", "router", "router without a route", "starts requests in its own way"],
-)
-async def test_a_request_reaches_the_handler_that_its_delegate_chooses(
-    delegate: Router, path: str, expected: tuple[int, bytes]
-) -> None:
-    async with serving(delegate) as (_, port), client_of(port) as client:
-        client.send(get(path))
-        answer = await client.answer()
-    assert (answer.status, answer.body) == expected
-
-
-async def test_form_arguments_are_added_to_query_arguments() -> None:
-    async with serving(application(*SHOW)) as (_, port), client_of(port) as client:
-        client.send(
-            post(b"a=form", "/show?a=1", "Content-Type: application/x-www-form-urlencoded\r\n")
-        )
-        answer = await client.answer()
-    assert answer.body == b"['1', 'form'] ['1']"
+async def test_a_handler_reads_the_arguments_of_query_and_form() -> None:
+    form = "Content-Type: application/x-www-form-urlencoded\r\n"
+    async with serving(application(("/show", Show))) as (_, port), client_of(port) as client:
+        client.send(get("/show?a=1&a=2") + post(b"a=form", "/show?a=1", form) + get("/other"))
+        assert (await client.answer()).body == b"['1', '2'] ['1', '2']"
+        assert (await client.answer()).body == b"['1', 'form'] ['1']"
+        assert (await client.answer()).status == 404

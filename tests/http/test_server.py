@@ -4,7 +4,7 @@ import asyncio
 import time
 
 import pytest
-from tornado.web import Application, RequestHandler
+from tornado.web import RequestHandler
 
 from tests.http.serving import application, client_of, get, post, serving
 from tests.waiting import PATIENCE_SECONDS, eventually
@@ -107,21 +107,3 @@ async def test_a_request_that_takes_too_long_at_the_end_is_cut_and_its_handler_n
         assert await client.rest() == b""
         Gated.gate.set()
         await asyncio.sleep(0)
-
-
-async def test_the_delegate_is_notified_of_the_end_of_each_connection_with_a_request() -> None:
-    closed: list[object] = []
-
-    class Watching(Application):
-        def on_close(self, server_conn: object) -> None:
-            closed.append(server_conn)
-
-    watching = Watching([("/plain", Plain)], log_function=lambda handler: None)
-    async with serving(watching) as (server, port):
-        async with client_of(port) as asking, client_of(port) as silent:
-            silent.send(b"GET")
-            asking.send(get("/plain") * 2)
-            await asking.answer()
-            await asking.answer()
-        await eventually(lambda: server.connections == 0)
-    assert len(closed) == 1

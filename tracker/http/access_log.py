@@ -8,7 +8,6 @@ from config.logging import request_writer
 from config.request_line import LOGGER_NAME
 from tracker.metrics import requests
 
-_ALL: Final = 1.0
 _MAX_PATH_CHARACTERS: Final = 1024
 """Longer paths are cut: one of 56 KiB would push other lines out of the log's queue."""
 
@@ -34,10 +33,7 @@ class AccessLog:
         `route` and `method` are labels of a metric, so they have few values.
         """
         requests(route, method, status).inc()
-        share = self._share
-        if not share:
-            return
-        if share < _ALL and random.random() >= share:  # noqa: S311
+        if random.random() >= self._share:  # noqa: S311
             return
         if len(path) > _MAX_PATH_CHARACTERS:
             path = f"{path[:_MAX_PATH_CHARACTERS]}..."

@@ -129,8 +129,6 @@ class Connection(asyncio.Protocol):
         if self._admitted is not None:
             self._state.admission.release(self._admitted)
         self._give_up()
-        if self._dispatcher.head is not None:
-            self._state.delegate.on_close(self)
         self._dispatcher.release()
 
     def _give_up(self) -> None:

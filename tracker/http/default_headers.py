@@ -7,8 +7,6 @@ from email.utils import formatdate
 class DefaultHeaders:
     """The fields `Date`, `Server`, and others that never change. Called for every answer."""
 
-    __slots__ = ("_others", "_rendered", "_second")
-
     def __init__(self, **others: str) -> None:
         """Names have `_` for `-`; a field without a value is left out."""
         self._others = "".join(

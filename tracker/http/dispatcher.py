@@ -75,21 +75,13 @@ class Dispatcher:
         self._connection.phase = PREPARING
         self.head = head
         self.exchange = exchange
-        delegate = self._delegate = self._start(head, exchange)
+        request = ReceivedRequest(head.start_line, head.headers, exchange)
+        delegate = self._delegate = self._state.application.find_handler(request)
         waiting = delegate.headers_received(head.start_line, head.headers)
         if waiting is None:
             self._prepared()
         else:
             self._await(waiting, self._prepared)
-
-    def _start(self, head: Head, exchange: Exchange) -> HTTPMessageDelegate:
-        router = self._state.router
-        if router is not None:
-            request = ReceivedRequest(head.start_line, head.headers, exchange, self._connection)
-            delegate = router.find_handler(request)
-            if delegate is not None:
-                return delegate
-        return self._state.delegate.start_request(self._connection, exchange)
 
     def _prepared(self) -> None:
         """Begin the body. Raises RejectedRequest if it is too large."""

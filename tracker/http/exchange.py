@@ -17,7 +17,7 @@ from tornado.httputil import (
 from tornado.iostream import StreamClosedError
 
 from tracker.http.flow_control import FlowControl
-from tracker.http.head import Head, connection_options
+from tracker.http.head import Head
 from tracker.http.server_state import ServerState
 
 _FIELDS_OF_THE_SERVER: Final = frozenset({"Connection", "Content-Length", "Date", "Server"})
@@ -35,7 +35,7 @@ class ExchangeOwner(Protocol):
 
 
 class Exchange(HTTPConnection):
-    """The tornado.httputil.HTTPConnection of one request."""
+    """The tornado.httputil.HTTPConnection of one request. It alone decides about `Connection`."""
 
     def __init__(
         self, owner: ExchangeOwner, state: ServerState, flow: FlowControl, head: Head
@@ -75,8 +75,6 @@ class Exchange(HTTPConnection):
         if self._done:
             return _closed_stream()
         _, code, reason = start_line
-        if 100 <= code < 200:
-            return self._interim(code, reason, headers)
         head = _head(code, reason, self._fields(code, headers))
         self.begun = True
         body = self._framed(chunk) if chunk else b""
@@ -117,28 +115,20 @@ class Exchange(HTTPConnection):
         callback, self._close_callback = self._close_callback, None
         return callback
 
-    def _interim(self, code: int, reason: str, headers: HTTPHeaders) -> asyncio.Future[None]:
-        if self._version == "HTTP/1.1":
-            lines = [f"{name}: {value}\r\n" for name, value in headers.get_all()]
-            self._flow.write(_head(code, reason, lines) + b"\r\n")
-        return self._flow.writable()
-
     def _fields(self, code: int, headers: HTTPHeaders) -> list[str]:
         """Return the lines of all fields but the default ones, and decide the framing."""
         lines = []
-        length = requested = ""
+        length = ""
         for name, value in headers.get_all():
             if name not in _FIELDS_OF_THE_SERVER:
                 lines.append(f"{name}: {value}\r\n")
             elif name == "Content-Length":
                 length = value
                 lines.append(f"{name}: {value}\r\n")
-            elif name == "Connection":
-                requested = value
         self._frame(code, length)
         if self._chunked:
             lines.append("Transfer-Encoding: chunked\r\n")
-        if connection := self._connection_field(requested):
+        if connection := self._connection_field():
             lines.append(connection)
         return lines
 
@@ -152,18 +142,14 @@ class Exchange(HTTPConnection):
         else:
             self._chunked = self._version == "HTTP/1.1"
 
-    def _connection_field(self, requested: str) -> str:
+    def _connection_field(self) -> str:
         """Return the Connection line, and decide whether the connection stays open."""
         endless = self._bytes_left is None and not self._chunked
         if endless or not self.body_received or self._state.ending_since is not None:
             self.keep_alive = False
-        if requested and "close" in connection_options(requested):
-            self.keep_alive = False
         if not self.keep_alive:
             return "Connection: close\r\n"
-        if self._version == "HTTP/1.0":
-            return "Connection: keep-alive\r\n"
-        return f"Connection: {requested}\r\n" if requested else ""
+        return "Connection: keep-alive\r\n" if self._version == "HTTP/1.0" else ""
 
     def _framed(self, chunk: bytes) -> bytes:
         if self._bytes_left is not None:

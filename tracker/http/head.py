@@ -47,8 +47,6 @@ class Head(NamedTuple):
 class HeadReader:
     """A reader of whole heads, one after the other, for all connections of a server."""
 
-    __slots__ = ("_complete", "_fields", "_parser", "_reusable")
-
     def __init__(self) -> None:
         self._fields: dict[str, str] = {}
         self._complete = self._reusable = False
@@ -202,10 +200,6 @@ def keeps_alive(version: str, fields: Fields) -> bool:
     values = fields.get("Connection")
     if values is None:
         return version == "HTTP/1.1"
-    options = connection_options(values.replace(VALUE_SEPARATOR, ","))
+    listed = values.replace(VALUE_SEPARATOR, ",").lower().split(",")
+    options = [option.strip(" \t") for option in listed]
     return "close" not in options and (version == "HTTP/1.1" or "keep-alive" in options)
-
-
-def connection_options(value: str) -> list[str]:
-    """Return the options of a Connection field, in lower case."""
-    return [option.strip(" \t") for option in value.lower().split(",")]

@@ -72,16 +72,10 @@ class Limits(msgspec.Struct, frozen=True):
         return min(1.0, min(*waits, self.stalled_seconds, self.linger_seconds) / 4)
 
 
-def each_address(peer: str) -> str:
-    return peer
-
-
 class Admission:
     """A limiter of open connections: in all, and `per_address` (0: no limit)."""
 
-    def __init__(
-        self, limit: int, per_address: int = 0, counted_as: CountedAs = each_address
-    ) -> None:
+    def __init__(self, limit: int, per_address: int = 0, counted_as: CountedAs = str) -> None:
         self._limit = limit
         self._per_address = per_address
         self.counted_as = counted_as

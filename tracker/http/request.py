@@ -64,25 +64,14 @@ class ReceivedFields(HTTPHeaders):
 class ReceivedRequest(HTTPServerRequest):
     """An HTTPServerRequest that parses its arguments late. Raises HTTPInputError for a bad Host."""
 
-    def __init__(
-        self,
-        start_line: RequestStartLine,
-        headers: HTTPHeaders,
-        connection: Any,
-        server_connection: object,
-    ) -> None:
+    def __init__(self, start_line: RequestStartLine, headers: HTTPHeaders, connection: Any) -> None:
         host = headers.get("Host", "")
         # Requests without a Host, or too large for this, are left to the base class.
         if (
             not 0 < len(host) <= _MAX_HOST_CHARACTERS
             or start_line.path.count("&") >= _MAX_QUERY_PAIRS
         ):
-            super().__init__(
-                start_line=start_line,
-                headers=headers,
-                connection=connection,
-                server_connection=server_connection,
-            )
+            super().__init__(start_line=start_line, headers=headers, connection=connection)
             return
         self.method, self.uri, self.version = start_line
         self.path, _, self.query = start_line.path.partition("?")
@@ -92,7 +81,7 @@ class ReceivedRequest(HTTPServerRequest):
         self.remote_ip = connection.context.remote_ip
         self.protocol = connection.context.protocol
         self.connection: HTTPConnection = connection
-        self.server_connection = server_connection
+        self.server_connection = None
         self.body = b""
         self.body_arguments = {}
         self.files = {}

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Final
 
-from tornado.httputil import HTTPServerConnectionDelegate
+from tornado.web import Application
 
 from tracker.http.connection import Connection
 from tracker.http.default_headers import DefaultHeaders
@@ -26,7 +26,7 @@ _BACKLOG: Final = 1024
 
 
 class Server:
-    """An HTTP/1.1 server for `delegate`, such as a tornado.web.Application.
+    """An HTTP/1.1 server for a Tornado application.
 
     `render` makes the body of rejections. `admission` limits connections, instead of `limits`. Make
     a server on the running loop, where it sweeps until `finish`.
@@ -34,7 +34,7 @@ class Server:
 
     def __init__(
         self,
-        delegate: HTTPServerConnectionDelegate,
+        application: Application,
         render: Render,
         limits: Limits | None = None,
         fast_path: FastPath | None = None,
@@ -42,7 +42,9 @@ class Server:
         admission: Admission | None = None,
     ) -> None:
         limits = limits or Limits()
-        self._state = ServerState(delegate, render, limits, fast_path, default_headers, admission)
+        self._state = ServerState(
+            application, render, limits, fast_path, default_headers, admission
+        )
         self._listening: list[asyncio.Server | TLSListener] = []
         self._sweeping = self._state.loop.call_later(self._state.sweep_seconds, self._sweep)
 

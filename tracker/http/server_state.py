@@ -4,8 +4,7 @@ import asyncio
 import contextvars
 from typing import Protocol
 
-from tornado.httputil import HTTPServerConnectionDelegate
-from tornado.routing import Router
+from tornado.web import Application
 
 from tracker.http.default_headers import DefaultHeaders
 from tracker.http.discarding import DiscardQueue
@@ -33,15 +32,14 @@ class ServerState:
 
     def __init__(
         self,
-        delegate: HTTPServerConnectionDelegate,
+        application: Application,
         render: Render,
         limits: Limits,
         fast_path: FastPath | None,
         default_headers: DefaultHeaders | None = None,
         admission: Admission | None = None,
     ) -> None:
-        self.delegate = delegate
-        self.router = _plain_router(delegate)
+        self.application = application
         self.render = render
         self.limits = limits
         self.admission = admission or Admission(limits.connections)
@@ -73,10 +71,3 @@ class ServerState:
         self.connections.discard(connection)
         if not self.connections:
             self.empty.set()
-
-
-def _plain_router(delegate: HTTPServerConnectionDelegate) -> Router | None:
-    """Return `delegate` if it is a router with Router's own `start_request`, else None."""
-    if isinstance(delegate, Router) and type(delegate).start_request is Router.start_request:
-        return delegate
-    return None
