@@ -7,7 +7,7 @@ import msgspec
 from msgspec import UNSET
 
 from tracker.reports.api.answer import ReportChange, ReportMeasures, ReportRow
-from tracker.web.export_rows import CsvEncoder, NdjsonEncoder, columns_of
+from tracker.web.export_rows import NDJSON, columns_of, csv_encoder
 from tracker.web.schema import Pagination
 
 
@@ -45,7 +45,7 @@ def test_columns_are_fields_by_their_names_in_json() -> None:
 
 
 def test_a_list_is_json_and_what_is_missing_is_empty() -> None:
-    encoder = CsvEncoder(Outer, ["text", "inner.id", "inner.name", "many"])
+    encoder = csv_encoder(Outer, ["text", "inner.id", "inner.name", "many"])
     whole = Outer(text="a", inner=Inner(id=ID, name="+b"), many=[Inner(id=ID, name="c")])
     lines = Outer(text='=1+1,\r\n"two"', inner=None, many=[])
     empty = Outer(text="", inner=None, many=[])
@@ -68,17 +68,17 @@ def test_numbers_below_zero_stay_numbers() -> None:
     )
     names = ["key", "clicks", "value", "payout", "previous.clicks", "change.clicks", "change.value"]
     assert row.payout is UNSET
-    assert CsvEncoder(ReportRow, names).encode([row]) == b"-5,-5,-0.10,,2,-0.5,\r\n"
+    assert csv_encoder(ReportRow, names).encode([row]) == b"-5,-5,-0.10,,2,-0.5,\r\n"
 
 
 def test_numbers_have_no_exponent() -> None:
     row = ReportRow(key="x", name="x", clicks=10**20, value=Decimal("0.000000001"))
-    encoded = CsvEncoder(ReportRow, ["clicks", "value"]).encode([row])
+    encoded = csv_encoder(ReportRow, ["clicks", "value"]).encode([row])
     assert encoded == b"100000000000000000000,0.000000001\r\n"
 
 
 def test_rows_of_ndjson_are_as_in_json() -> None:
     row = ReportRow(key="=1", name="x", clicks=1, value=Decimal("1.50"))
     expected = b'{"key":"=1","name":"x","clicks":1,"value":1.50}\n'
-    assert NdjsonEncoder().encode([row, row]) == expected * 2
-    assert NdjsonEncoder().encode([]) == b""
+    assert NDJSON.encode([row, row]) == expected * 2
+    assert NDJSON.encode([]) == b""

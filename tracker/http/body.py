@@ -27,8 +27,6 @@ _MAX_OVERHEAD_BYTES: Final = 16 * 1024
 class FixedBody:
     """A body of `length` bytes, at least one, which is taken from the buffer of its connection."""
 
-    __slots__ = ("_left", "done", "paused")
-
     def __init__(self, length: int) -> None:
         self._left = length
         self.done = False
@@ -47,8 +45,6 @@ class ChunkedBody:
 
     `paused` is true if the last `take` left data behind, so that other connections get their turn.
     """
-
-    __slots__ = ("_left", "_limit", "_overhead", "_pieces", "_read", "done", "paused")
 
     def __init__(self, limit: int) -> None:
         self._limit = limit

@@ -76,7 +76,9 @@ class Dispatcher:
         self.head = head
         self.exchange = exchange
         request = ReceivedRequest(head.start_line, head.headers, exchange)
-        delegate = self._delegate = self._state.application.find_handler(request)
+        delegate = self._state.application.find_handler(request)
+        assert delegate is not None  # an Application has a handler for every path
+        self._delegate = delegate
         waiting = delegate.headers_received(head.start_line, head.headers)
         if waiting is None:
             self._prepared()

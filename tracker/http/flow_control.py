@@ -23,8 +23,6 @@ _RESET: Final = struct.pack("ii", 1, 0)
 class Peer:
     """The other end of a connection; `remote_ip` is "0.0.0.0" if the transport has no address."""
 
-    __slots__ = ("address", "address_family", "protocol", "remote_ip")
-
     def __init__(self, transport: asyncio.Transport) -> None:
         socket_of_client = transport.get_extra_info("socket")
         self.address: Any = transport.get_extra_info("peername")

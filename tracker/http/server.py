@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Final
 
-from tornado.web import Application
+from tornado.routing import Router
 
 from tracker.http.connection import Connection
 from tracker.http.default_headers import DefaultHeaders
@@ -26,7 +26,7 @@ _BACKLOG: Final = 1024
 
 
 class Server:
-    """An HTTP/1.1 server for a Tornado application.
+    """An HTTP/1.1 server for a router with a handler for every path, such as an Application.
 
     `render` makes the body of rejections. `admission` limits connections, instead of `limits`. Make
     a server on the running loop, where it sweeps until `finish`.
@@ -34,7 +34,7 @@ class Server:
 
     def __init__(
         self,
-        application: Application,
+        application: Router,
         render: Render,
         limits: Limits | None = None,
         fast_path: FastPath | None = None,

@@ -4,7 +4,7 @@ import asyncio
 import contextvars
 from typing import Protocol
 
-from tornado.web import Application
+from tornado.routing import Router
 
 from tracker.http.default_headers import DefaultHeaders
 from tracker.http.discarding import DiscardQueue
@@ -32,7 +32,7 @@ class ServerState:
 
     def __init__(
         self,
-        application: Application,
+        application: Router,
         render: Render,
         limits: Limits,
         fast_path: FastPath | None,

@@ -43,7 +43,6 @@ class TrackerApplication(Application):
             log_function=log_request,
             description=partial(description, services.public_url.url),
             drain_loops=drain_loops(services),
-            process=services,
         )
 
     # Tornado documents the result as any HTTPMessageDelegate, but annotates a private class.

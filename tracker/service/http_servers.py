@@ -14,7 +14,7 @@ from typing import Final
 
 import orjson
 import structlog
-from tornado.web import Application
+from tornado.routing import Router
 
 from config.settings import Settings
 from tracker.access.client_address import ClientAddress
@@ -91,7 +91,7 @@ async def serve_requests(
 
 @contextlib.asynccontextmanager
 async def serve_operators(
-    application: Application, sockets: Sequence[socket.socket]
+    application: Router, sockets: Sequence[socket.socket]
 ) -> AsyncIterator[None]:
     """Answer operators' requests, without TLS or a fast path; do nothing without sockets."""
     if not sockets:

@@ -26,6 +26,7 @@ class EndpointHandler(Handler):
     ) -> None:
         first = next(iter(endpoints.values()))
         super().initialize(process, incoming, first.path, tuple(endpoints))
+        self.room = first.room
         self.endpoints = endpoints
 
     async def _run(self, *path: str) -> None:
@@ -37,10 +38,6 @@ class EndpointHandler(Handler):
     @property
     def endpoint(self) -> Endpoint:
         return self.endpoints[self.request.method or ""]
-
-    @property
-    def services(self) -> Any:
-        return getattr(self.process, self.endpoint.room)
 
     async def run_endpoint(self, endpoint: Endpoint, path: Sequence[str]) -> None:
         """Answer the request. Raises NotImplementedError: handlers override it."""
@@ -80,11 +77,6 @@ class PublicHandler(EndpointHandler):
         self.set_header("Cache-Control", "no-store")
 
     async def prepare(self) -> None:  # type: ignore[override]
-        """Check the request, up to the limit of the address.
-
-        Raises PayloadTooLarge, MethodNotAllowed, Forbidden for another origin, BadRequest if it is
-        not JSON, or RateLimited.
-        """
         super().prepare()
         cookie = SessionCookie(self.web.public_url)
         cookie.check_origin(self.request.headers)
@@ -97,7 +89,6 @@ class PublicHandler(EndpointHandler):
                 usage.check()
 
     async def run_endpoint(self, endpoint: Endpoint, path: Sequence[str]) -> None:
-        """Answer with the endpoint's result. Raises BadRequest if the request breaks a rule."""
         call = PublicCall(
             services=self.services,
             web=self.web,

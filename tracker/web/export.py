@@ -27,8 +27,6 @@ _JSON: Final = "application/json"
 PAGING: Final = ("page", "pageSize", "cursor", "since")
 """The fields of lists that are not described for files, which have all rows."""
 
-_CURSORS: Final = ("cursor", "since")
-
 FormatIn = Annotated[Literal["json", "csv", "ndjson"], UNDESCRIBED] | UnsetType
 """The field `format` of every list with an export.
 
@@ -58,7 +56,7 @@ class Export(NamedTuple):
     record: type[msgspec.Struct]
     rows: Callable[[Any], AsyncGenerator[Sequence[msgspec.Struct], None]]
     columns: Callable[[Any], Sequence[str]] | None = None
-    without: tuple[str, ...] = _CURSORS
+    without: tuple[str, ...] = ("cursor", "since")
     body: type[msgspec.Struct] | None = None
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from functools import cache
 from operator import attrgetter
-from typing import Any, Final, NamedTuple, Protocol, cast
+from typing import Any, Final, NamedTuple, cast
 from uuid import UUID
 
 import msgspec
@@ -16,7 +16,6 @@ from msgspec import UNSET, UnsetType
 from msgspec.inspect import StructType, UnionType, type_info
 
 from tracker.syntax.csv_text import csv_fields, csv_lines
-from tracker.web.export import FileFormat
 
 _JSON: Final = msgspec.json.Encoder(decimal_format="number")
 
@@ -56,42 +55,27 @@ class CsvColumn(NamedTuple):
     path: tuple[str, ...]
 
 
-class RowEncoder(Protocol):
+class RowEncoder(NamedTuple):
     """An encoder of rows. `head` comes before all of them."""
 
     head: bytes
-
-    def encode(self, rows: Sequence[msgspec.Struct]) -> bytes: ...
-
-
-class CsvEncoder:
-    """An encoder of records of one type as CSV, with these columns, or all."""
-
-    def __init__(self, record: type[msgspec.Struct], names: Sequence[str] | None) -> None:
-        known = columns_of(record)
-        if names is not None:
-            by_name = {column.name: column for column in known}
-            known = tuple(by_name[name] for name in names)
-        self._paths = [column.path for column in known]
-        self.head = csv_lines([[column.name] for column in known])
-
-    def encode(self, rows: Sequence[msgspec.Struct]) -> bytes:
-        return csv_lines([_texts(_values(rows, path)) for path in self._paths])
+    encode: Callable[[Sequence[msgspec.Struct]], bytes]
 
 
-class NdjsonEncoder:
-    """An encoder of records as lines of JSON."""
-
-    head = b""
-
-    def encode(self, rows: Sequence[msgspec.Struct]) -> bytes:
-        return _JSON.encode_lines(rows)
+NDJSON: Final = RowEncoder(b"", _JSON.encode_lines)
 
 
-def encoder_of(
-    file_format: FileFormat, record: type[msgspec.Struct], names: Sequence[str] | None
-) -> RowEncoder:
-    return CsvEncoder(record, names) if file_format == "csv" else NdjsonEncoder()
+def csv_encoder(record: type[msgspec.Struct], names: Sequence[str] | None) -> RowEncoder:
+    """Return an encoder of records of one type as CSV, with these columns, or all."""
+    columns = columns_of(record)
+    if names is not None:
+        by_name = {column.name: column for column in columns}
+        columns = tuple(by_name[name] for name in names)
+
+    def encode(rows: Sequence[msgspec.Struct]) -> bytes:
+        return csv_lines([_texts(_values(rows, column.path)) for column in columns])
+
+    return RowEncoder(csv_lines([[column.name] for column in columns]), encode)
 
 
 @cache

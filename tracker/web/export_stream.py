@@ -21,7 +21,7 @@ from tracker.loops import cancel_and_wait
 from tracker.metrics import EXPORTS_CUT
 from tracker.web.call import Call
 from tracker.web.export import MEDIA_TYPES, Export, FileFormat
-from tracker.web.export_rows import encoder_of
+from tracker.web.export_rows import NDJSON, csv_encoder
 
 log = structlog.get_logger(__name__)
 
@@ -93,8 +93,10 @@ class ExportStream:
             self._ended.set_result(error)
 
     async def _write(self) -> None:
-        names = self._export.columns(self._call) if self._export.columns else None
-        encoder = encoder_of(self._format, self._export.record, names)
+        encoder = NDJSON
+        if self._format == "csv":
+            names = self._export.columns(self._call) if self._export.columns else None
+            encoder = csv_encoder(self._export.record, names)
         async with aclosing(self._export.rows(self._call)) as found:
             async for rows in found:
                 await self._call.web.pacing.wait_turn()

@@ -11,14 +11,7 @@ import structlog
 from pymongo.errors import ConnectionFailure, OperationFailure
 from tornado.web import HTTPError, RequestHandler, stream_request_body
 
-from tracker.errors import (
-    ErrorCode,
-    MethodNotAllowed,
-    NotFound,
-    TooSlow,
-    TrackerError,
-    Unavailable,
-)
+from tracker.errors import ErrorCode, MethodNotAllowed, NotFound, TooSlow, TrackerError, Unavailable
 from tracker.stores.mongodb.drivers import MONGODB_TIMEOUT_SECONDS
 from tracker.stores.mongodb.time_limit import is_time_limit
 from tracker.stores.mongodb.transaction import is_conflict
@@ -31,7 +24,6 @@ log = structlog.get_logger(__name__)
 SANE_REQUEST_ID = re.compile(rf"[A-Za-z0-9._:-]{{1,{MAX_REQUEST_ID_CHARACTERS}}}")
 
 JSON = "application/json; charset=utf-8"
-
 
 _CLIENT_CLOSED_REQUEST: Final = 499
 """nginx's status for a client that disconnects before the answer, for metrics and logs."""
@@ -90,7 +82,6 @@ class Handler(RequestHandler):
         return getattr(self.process, self.room)
 
     def prepare(self) -> None:
-        """Check size and method. Raises PayloadTooLarge or MethodNotAllowed."""
         self.bind_request_id()
         self.check_size()
         self.check_method()
@@ -102,7 +93,6 @@ class Handler(RequestHandler):
         self.incoming.allow(self.body_bytes)
 
     def check_method(self) -> None:
-        """Check the method. Raises MethodNotAllowed if the path does not have it."""
         if self.request.method not in self.methods:
             raise self.method_error()
 
@@ -190,10 +180,6 @@ class Handler(RequestHandler):
     def compute_etag(self) -> None:
         """Return None: hashing answers that always differ would be wasted."""
 
-    def check_etag_header(self) -> bool:
-        """Return False: there is no Etag that the client could have."""
-        return False
-
 
 class UnknownPath(Handler):
     """The handler of paths that do not exist: every method is answered 404."""
@@ -202,17 +188,16 @@ class UnknownPath(Handler):
         return NotFound("no such path", code=ErrorCode.UNKNOWN_PATH)
 
 
-def log_request(handler: RequestHandler) -> None:
+def log_request(handler: Handler) -> None:
     """Count an answer, and write it to the access log if that is on."""
     method = handler.request.method or ""
-    process: WebProcess = handler.application.settings["process"]
-    process.web.access_log.record(
+    handler.web.access_log.record(
         method if method in handler.SUPPORTED_METHODS else "other",
-        getattr(handler, "route", "unknown"),
+        handler.route,
         handler.request.path,
         handler.get_status(),
         handler.request.request_time(),
-        getattr(handler, "request_id", None),
+        handler.request_id,
     )
 
 

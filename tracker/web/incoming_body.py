@@ -11,12 +11,7 @@ Guarantee: unfinished bodies take at most the limit of `BodyMemory`, whatever is
 from collections.abc import Awaitable
 from typing import Final
 
-from tornado.httputil import (
-    HTTPHeaders,
-    HTTPMessageDelegate,
-    RequestStartLine,
-    ResponseStartLine,
-)
+from tornado.httputil import HTTPHeaders, HTTPMessageDelegate, RequestStartLine, ResponseStartLine
 
 from tracker.errors import PayloadTooLarge, Unavailable
 from tracker.metrics import BODIES_DROPPED
@@ -53,11 +48,9 @@ class BodyMemory:
 class IncomingBody:
     """The body of one request. `exceeded` is true if more arrived than was allowed."""
 
-    __slots__ = ("_allowed", "_declared", "_dropped", "_memory", "_received", "exceeded")
-
     def __init__(self, headers: HTTPHeaders, memory: BodyMemory) -> None:
         self._memory = memory
-        self._declared = _declared_length(headers)
+        self._declared = int(headers.get("Content-Length", "0"))  # digits: http/head has checked it
         self._received = bytearray()
         self._allowed = EARLY_BYTES
         self._dropped = False
@@ -124,8 +117,6 @@ class BodyCollector(HTTPMessageDelegate):
     body.
     """
 
-    __slots__ = ("_begun", "_body", "_ended", "_head", "_inner")
-
     def __init__(self, inner: HTTPMessageDelegate, body: IncomingBody) -> None:
         self._inner = inner
         self._body = body
@@ -166,9 +157,3 @@ class BodyCollector(HTTPMessageDelegate):
             self._ended = True
             self._body.complete()
             self._inner.finish()
-
-
-def _declared_length(headers: HTTPHeaders) -> int:
-    """Return Content-Length, or 0 for a body in chunks. The field was checked before."""
-    length = headers.get("Content-Length", "")
-    return int(length) if length.isdigit() and length.isascii() else 0

@@ -71,10 +71,6 @@ class ProtectedHandler(EndpointHandler):
         return value.decode(errors="replace")
 
     async def prepare(self) -> None:  # type: ignore[override]
-        """Check the address's limit, the method, the key and the account's limit, in this order.
-
-        With a session instead of a key: the session, the origin of the request, its limit.
-        """
         del self.SUPPORTED_METHODS
         self.bind_request_id()
         await self.web.pacing.wait_turn()
@@ -133,7 +129,6 @@ class ProtectedHandler(EndpointHandler):
         self.principal = (await self.web.api_keys.authenticate(secret)).principal
 
     async def run_endpoint(self, endpoint: Endpoint, path: Sequence[str]) -> None:
-        """Run the endpoint, and answer. Raises Forbidden, or another TrackerError."""
         if self.body_comes_late:
             await self.read_principal()
         ids, event_ids = _parsed_path(endpoint, path)
@@ -201,10 +196,10 @@ class ProtectedHandler(EndpointHandler):
             await stream.send()
 
     def _access(self, scope: str | None) -> Access:
-        is_key = self.signed_in is None
-        opener = self.principal.actor.id if self.signed_in is None else self.signed_in.session.id
+        session = self.signed_in and self.signed_in.session
+        opener = session.id if session else self.principal.actor.id
         assert opener is not None  # only the operator has none, who sends no requests
-        return Access(opener, self.principal.account_id, scope, is_key)
+        return Access(opener, self.principal.account_id, scope, is_key=session is None)
 
     def on_connection_close(self) -> None:
         super().on_connection_close()

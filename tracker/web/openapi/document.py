@@ -50,11 +50,7 @@ rule, and the header `X-Error-Code`, for programs.
 """
 
 
-_FORMAT = query(
-    "format",
-    {"type": "string", "enum": list(MEDIA_TYPES)},
-    FILE_FORMAT_TEXT,
-)
+_FORMAT = query("format", {"type": "string", "enum": list(MEDIA_TYPES)}, FILE_FORMAT_TEXT)
 
 _PUBLIC_ERRORS: Errors = {
     400: ("", "Content-Type: must be application/json"),

@@ -64,7 +64,7 @@ class DocsAsset(Handler):
     """The handler of the files that `/docs` loads, under URLs that change with their content."""
 
     def get(self) -> None:
-        """Answer with an asset. Raises NotFound if there is none with this name."""
+        """Raises NotFound if there is no asset with this name."""
         name = self.request.path.removeprefix("/docs/")
         if name not in ASSETS:
             raise NotFound("no such file")
