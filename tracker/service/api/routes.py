@@ -77,43 +77,19 @@ _TAGS = {
 
 Endpoints = tuple[Endpoint | HandledEndpoint, ...]
 
-DECLARED_ENDPOINTS: tuple[Endpoint, ...] = (
-    *short_links.endpoint.rows,
-    *short_link_changes.endpoint.rows,
-    *slugs.endpoint.rows,
-    *qr_codes.endpoint.rows,
-    *tags.endpoint.rows,
-    *domains.endpoint.rows,
-    *event_configs.endpoint.rows,
-    *testing.endpoint.rows,
-    *clicks.endpoint.rows,
-    *conversions.endpoint.rows,
-    *conversion_delays.endpoint.rows,
-    *conversion_warnings.endpoint.rows,
-    *refused_postbacks.endpoint.rows,
-    *webhooks.endpoint.rows,
-    *templates.endpoint.rows,
-    *statistics.endpoint.rows,
-    *deliveries.endpoint.rows,
-    *keys.endpoint.rows,
-    *account.endpoint.rows,
-    *audit.endpoint.rows,
-    *members.endpoint.rows,
-    *invitations.endpoint.rows,
-    *password_resets.endpoint.rows,
-    *reports.endpoint.rows,
-    *overview.endpoint.rows,
-    *values.endpoint.rows,
-    *live.endpoint.rows,
-    *shares.endpoint.rows,
-    *views.endpoint.rows,
-    *session.endpoint.rows,
-    *self_service.endpoint.rows,
-    *second_factor.endpoint.rows,
-    *join.endpoint.rows,
-    *shared.endpoint.rows,
+_DECLARING = (
+    *(short_links, short_link_changes, slugs, qr_codes, tags, domains, event_configs, testing),
+    *(clicks, conversions, conversion_delays, conversion_warnings, refused_postbacks),
+    *(webhooks, templates, statistics, deliveries),
+    *(keys, account, audit, members, invitations, password_resets),
+    *(reports, overview, values, live, shares, views),
+    *(session, self_service, second_factor, join, shared),
 )
-"""The endpoints that are functions."""
+"""The modules whose endpoints are functions."""
+
+DECLARED_ENDPOINTS: tuple[Endpoint, ...] = tuple(
+    row for module in _DECLARING for row in module.endpoint.rows
+)
 
 VISITORS_ENDPOINTS: Endpoints = (
     *DECLARED_ENDPOINTS,
