@@ -11,7 +11,8 @@ from tornado.netutil import bind_sockets
 from tests.web.client import Client
 from tracker.console.assets import STATIC, VENDORED, assets
 from tracker.http.server import Server
-from tracker.service.app import make_internal_app, make_monitoring_app
+from tracker.service.api.routes import INTERNAL_ENDPOINTS, MONITORING_ENDPOINTS
+from tracker.service.app import operators_app
 from tracker.service.http_servers import render_rejection
 from tracker.service.services import Services
 
@@ -143,7 +144,8 @@ async def test_pages_may_copy_and_nothing_else(client: Client) -> None:
 
 
 async def test_the_ports_of_operators_have_no_console(services: Services) -> None:
-    for application in (make_internal_app(services), make_monitoring_app(services)):
+    for endpoints in (INTERNAL_ENDPOINTS, MONITORING_ENDPOINTS):
+        application = operators_app(services, endpoints)
         server = Server(application, render_rejection)
         sockets = bind_sockets(0, "127.0.0.1")
         await server.listen(sockets)

@@ -8,12 +8,12 @@ from tests.factories import create_member
 from tracker.access.principal import OPERATOR
 from tracker.access.roles import Role
 from tracker.errors import NotFound
-from tracker.service.banner import Banner
+from tracker.service.banner import show_banner
 from tracker.service.services import Services
 
 
 async def banner(services: Services, capsys: pytest.CaptureFixture[str]) -> str:
-    await Banner(builtin_stores=True).show(services)
+    await show_banner(services, is_trial=True)
     return capsys.readouterr().out
 
 

@@ -44,7 +44,7 @@ async def test_the_first_visitor_does_not_wait_for_the_garbage_collection_of_the
         pass
 
     monkeypatch.setattr(lifecycle, "_stop_signals", lambda: stop)
-    monkeypatch.setattr(lifecycle, "_freeze_gc", lambda: steps.append("garbage is collected"))
+    monkeypatch.setattr(gc, "freeze", lambda: steps.append("garbage is collected"))
     monkeypatch.setattr(lifecycle, "serve_requests", serve_requests)
     monkeypatch.setattr(gc, "set_threshold", lambda _: None)
     await asyncio.wait_for(

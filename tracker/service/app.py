@@ -10,8 +10,6 @@ from tornado.web import Application, RequestHandler
 from tracker.console.pages import console_routes
 from tracker.service.api.routes import (
     ENDPOINTS,
-    INTERNAL_ENDPOINTS,
-    MONITORING_ENDPOINTS,
     VISITORS_ENDPOINTS,
     Endpoints,
     Route,
@@ -71,14 +69,6 @@ def make_app(services: Services, bodies_bytes: int = MAX_BODIES_BYTES) -> Applic
     return TrackerApplication(services, own_routes, BodyMemory(bodies_bytes))
 
 
-def make_internal_app(services: Services) -> Application:
-    return _operators_app(services, INTERNAL_ENDPOINTS)
-
-
-def make_monitoring_app(services: Services) -> Application:
-    return _operators_app(services, MONITORING_ENDPOINTS)
-
-
-def _operators_app(services: Services, endpoints: Endpoints) -> Application:
+def operators_app(services: Services, endpoints: Endpoints) -> Application:
     own_routes = routes(endpoints, {"process": services})
     return TrackerApplication(services, own_routes, BodyMemory(OPERATORS_MAX_BODIES_BYTES))

@@ -1,4 +1,6 @@
-"""The banner of a started service. In a trial it has a first account and commands to try."""
+"""The banner of a started service. In a trial, with built-in stores, it has a first account and
+commands to try.
+"""
 
 import contextlib
 import shlex
@@ -51,27 +53,25 @@ COMMANDS: Final = (
 """Pairs of purpose and command, for a newcomer to paste. The README has the same."""
 
 
-class Banner:
-    """The text that a service prints once it answers. With `builtin_stores` it is a trial."""
+async def show_banner(services: Services, is_trial: bool) -> None:
+    """Print what to do next. A new key is printed here and nowhere else."""
+    print(await _banner(services, is_trial), flush=True)
 
-    def __init__(self, builtin_stores: bool) -> None:
-        self._builtin_stores = builtin_stores
 
-    async def show(self, services: Services) -> None:
-        """Print what to do next. A new key is printed here and nowhere else."""
-        url = services.settings.base_url
-        if not self._builtin_stores:
-            _print(f"tracker answers at {url}")
-            return
-        try:
-            account, key, pbk = await _first_account(services)
-            console = await _console(services, account.id)
-        except PyMongoError as error:
-            _print(f"tracker answers at {url}, but MongoDB does not: {type(error).__name__}")
-        else:
-            docs = f"{_operators_url(services)}/docs"
-            values = command_values(url, account.id, key or _KEY_PLACEHOLDER, pbk)
-            _print(_text(values, console, key, docs))
+async def _banner(services: Services, is_trial: bool) -> str:
+    url = services.settings.base_url
+    if not is_trial:
+        return f"tracker answers at {url}"
+    try:
+        account, key, pbk = await _first_account(services)
+        console = await _console(services, account.id)
+    except PyMongoError as error:
+        return f"tracker answers at {url}, but MongoDB does not: {type(error).__name__}"
+    # The port that answers `/docs`, as seen from this machine.
+    port = services.settings.internal_port
+    docs = f"http://localhost:{port}" if port else services.public_url.url
+    values = command_values(url, account.id, key or _KEY_PLACEHOLDER, pbk)
+    return _text(values, console, key, f"{docs}/docs")
 
 
 async def _first_account(services: Services) -> tuple[Account, str | None, str]:
@@ -108,12 +108,6 @@ async def _config(services: Services, account_id: UUID) -> EventConfig:
     return await services.conversions.event_configs.create(
         account_id, "Purchase", PayoutType.REV_SHARE, Decimal(10)
     )
-
-
-def _operators_url(services: Services) -> str:
-    """Return the base URL of the port that answers `/docs`, as seen from this machine."""
-    port = services.settings.internal_port
-    return f"http://localhost:{port}" if port else services.public_url.url
 
 
 def command_values(url: str, account_id: UUID, key: str, pbk: str) -> dict[str, str]:
@@ -172,7 +166,3 @@ def _filled(command: str, values: Mapping[str, str]) -> str:
     for name, value in values.items():
         command = command.replace(f"'${name}'", value).replace(f"${name}", value)
     return command
-
-
-def _print(text: str) -> None:
-    print(text, flush=True)

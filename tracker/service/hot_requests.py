@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from functools import partial
 from http.client import responses
 from time import perf_counter
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 import structlog
@@ -158,11 +158,11 @@ class HotRequests:
     def _answer_event(
         self, request: _Request, recording: "asyncio.Task[RecordedConversion]"
     ) -> None:
-        error = _error_of(recording)
-        if error is not None:
+        try:
+            recorded = recording.result()
+        except (Exception, asyncio.CancelledError) as error:
             self._refuse_event(request, error)
             return
-        recorded = recording.result()
         content = event.recorded_content(recorded, _wants_image(request))
         length = len(content.body)
         headers = request.head.header.event_headers
@@ -224,10 +224,6 @@ def _id_of(header: _Header) -> str:
 
 def _wants_image(request: _Request) -> bool:
     return event.wants_image("GET", request.head.header.accept)
-
-
-def _error_of(task: asyncio.Task[Any]) -> BaseException | None:
-    return asyncio.CancelledError() if task.cancelled() else task.exception()
 
 
 def _refused(request: _Request, error: BaseException) -> TrackerError:

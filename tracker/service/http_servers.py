@@ -118,7 +118,7 @@ def make_server(services: Services) -> Server:
 
 def make_admission(settings: Settings, client_address: ClientAddress) -> Admission:
     """Limit connections. One address may have at most half of all."""
-    limit = _max_connections()
+    limit = min(LIMITS.connections, max(1, max_open_files() - RESERVED_FILES))
     per_address = min(settings.connections_per_address, max(1, limit // 2))
     excepts_loopback = settings.env == "development"
 
@@ -128,11 +128,6 @@ def make_admission(settings: Settings, client_address: ClientAddress) -> Admissi
         return network_of(peer, settings.rate_limit_ipv6_prefix)
 
     return Admission(limit, per_address, counted_as)
-
-
-def _max_connections() -> int:
-    """Return the connections that the limit on open files allows."""
-    return min(LIMITS.connections, max(1, max_open_files() - RESERVED_FILES))
 
 
 def render_rejection(status: int, reason: str) -> tuple[str, bytes]:

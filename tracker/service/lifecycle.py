@@ -18,9 +18,11 @@ from tracker.journal.spool_folder import check_no_old_files
 from tracker.limits.open_files import raise_limit
 from tracker.loops import Loops, wait
 from tracker.service import background
-from tracker.service.app import make_internal_app, make_monitoring_app
+from tracker.service.api.routes import INTERNAL_ENDPOINTS, MONITORING_ENDPOINTS
+from tracker.service.app import operators_app
 from tracker.service.http_servers import serve_operators, serve_requests
 from tracker.service.services import Services
+from tracker.stores.startup.checks import check_mongodb, check_redis
 from tracker.stores.startup.diagnosis import StoreUnavailable
 from tracker.stores.startup.redis_advice import redis_advice
 
@@ -72,10 +74,10 @@ async def serve(
     """
     async with _running_services(settings) as (services, stop):
         ingest = background.draining if draining else background.preparing
-        operators = serve_operators(make_internal_app(services), internal)
+        operators = serve_operators(operators_app(services, INTERNAL_ENDPOINTS), internal)
         async with operators, ingest(services):
-            _freeze_gc()  # Takes 60 ms: before the first visitor, who would wait for it.
-            gc.set_threshold(_GC_OBJECTS_OF_REQUESTS)
+            # Takes 60 ms: before the first visitor, who would wait for it.
+            _collect_seldom(_GC_OBJECTS_OF_REQUESTS)
             async with serve_requests(services, sockets):
                 await announce(services)
                 await _wait_for_stop(stop.first, services.loops)
@@ -90,12 +92,11 @@ async def drain(settings: Settings, monitoring: Sequence[socket.socket] = ()) ->
     """
     async with (
         _running_services(settings, serves=False) as (services, stop),
-        serve_operators(make_monitoring_app(services), monitoring),
+        serve_operators(operators_app(services, MONITORING_ENDPOINTS), monitoring),
         background.draining(services),
     ):
         print("tracker drains the journal into MongoDB   (Ctrl-C stops it)", flush=True)
-        _freeze_gc()
-        gc.set_threshold(_GC_OBJECTS_OF_DRAINS)
+        _collect_seldom(_GC_OBJECTS_OF_DRAINS)
         await _wait_for_stop(stop.first, services.loops)
 
 
@@ -116,10 +117,11 @@ async def _serve_until_balancers_know(services: Services, stop: asyncio.Event) -
         await wait(stop, seconds)
 
 
-def _freeze_gc() -> None:
-    """Exempt the lasting objects of the start from later garbage collections."""
+def _collect_seldom(objects: int) -> None:
+    """Collect garbage after so many new objects, without the lasting ones of the start."""
     gc.collect()
     gc.freeze()
+    gc.set_threshold(objects)
 
 
 @contextlib.asynccontextmanager
@@ -162,7 +164,7 @@ async def _prepare(services: Services) -> None:
     if services.serves:
         check_no_old_files(services.settings.data_path / "spool")
     try:
-        await services.check_mongodb()
+        await check_mongodb(services.stores.mongodb.client)
         async with asyncio.timeout(PREPARE_TIMEOUT_SECONDS):
             await services.prepare()
     except TimeoutError:
@@ -173,7 +175,7 @@ async def _prepare(services: Services) -> None:
             reason=str(error),
         )
     try:
-        await services.check_redis()
+        await check_redis(services.stores.redis)
         replicas = services.settings.journal_replicas
         for advice in await redis_advice(services.stores.redis, replicas):
             log.warning("Redis is not safe for clicks", advice=advice)

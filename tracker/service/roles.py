@@ -22,7 +22,7 @@ from tracker.loops import LoopFailed
 from tracker.metrics import LOG_LINES_DROPPED
 from tracker.multiprocess_metrics import SetWorker
 from tracker.service import http_servers, lifecycle
-from tracker.service.banner import Banner
+from tracker.service.banner import show_banner
 from tracker.service.services import Services
 from tracker.service.supervisor import STOP_SECONDS, Process, run_processes
 from tracker.stores.builtin import stores
@@ -91,7 +91,7 @@ def _serve(
     draining: bool,
 ) -> int:
     """Serve in WEB_CONCURRENCY processes. The first prints the banner, and drains if `draining`."""
-    banner, started = Banner(builtin_stores=settings.builtin_mongodb), stores.StartedStores()
+    started = stores.StartedStores()
 
     def work(complete: Settings) -> int:
         check_writable(complete.data_path)
@@ -102,7 +102,7 @@ def _serve(
 
             async def announce(services: Services) -> None:
                 if first and not process.is_replacement:
-                    await banner.show(services)
+                    await show_banner(services, is_trial=settings.builtin_mongodb)
                 process.ready()
 
             set_worker(process.number)
@@ -112,11 +112,7 @@ def _serve(
         on_stop = partial(_close, sockets + internal)
         stop_seconds = STOP_SECONDS + settings.stop_delay_seconds
         return run_processes(
-            settings.web_concurrency,
-            serve,
-            on_stop,
-            stop_seconds,
-            started.log_ended,
+            settings.web_concurrency, serve, on_stop, stop_seconds, started.log_ended
         )
 
     _log_start(role="all" if draining else "web")

@@ -213,20 +213,12 @@ class Services:
     def _allowance(self, per_minute: int) -> Allowance:
         return Allowance(per_minute, self.settings.rate_limit_ipv6_prefix)
 
-    async def check_redis(self) -> None:
-        """Raises UnusableStore if this URL can never work, StoreUnavailable if it may later."""
-        await checks.check_redis(self.stores.redis)
-
-    async def check_mongodb(self) -> None:
-        """Raises as `check_redis`."""
-        await checks.check_mongodb(self.stores.mongodb.client)
-
     async def prepare(self) -> None:
         """Make the indexes of MongoDB. Nothing is written before: unique indexes decide races.
 
         Raises UnusableStore if MongoDB never works with these settings, StoreUnavailable if it may.
         """
-        await self.check_mongodb()
+        await checks.check_mongodb(self.stores.mongodb.client)
         async with checks.mongodb_diagnosed():
             await indexes.ensure(self.stores.mongodb.database)
             await retention.set_click_retention(

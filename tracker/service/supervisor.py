@@ -71,7 +71,7 @@ def run_processes(
     a child has ended, all are stopped. With a `count` of 1 nothing is forked.
     """
     if count == 1:
-        return work(Process(0, False, _do_nothing))
+        return work(Process(0, False, ready=lambda: None))
     before = {signal.Signals(one) for one in signal.pthread_sigmask(signal.SIG_BLOCK, _WATCHED)}
     try:
         return Supervisor(count, work, on_stop, before, stop_seconds, has_lost_store).run()
@@ -87,10 +87,6 @@ def pause_seconds(failures: int) -> float:
     if not failures:
         return 0.0
     return min(FIRST_PAUSE_SECONDS * 2.0 ** (failures - 1), MAX_PAUSE_SECONDS)
-
-
-def _do_nothing() -> None:
-    """Stand for the `ready` of a single process, which no supervisor waits for."""
 
 
 class _Child(NamedTuple):

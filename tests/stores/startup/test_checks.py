@@ -14,7 +14,7 @@ from tests.system.certificates import Authority
 from tracker.service.services import Services
 from tracker.stores.builtin.servers import redis_program
 from tracker.stores.redis import clients
-from tracker.stores.startup.checks import check_redis
+from tracker.stores.startup.checks import check_mongodb, check_redis
 from tracker.stores.startup.diagnosis import StoreUnavailable, UnusableStore
 
 pytestmark = pytest.mark.redis
@@ -35,8 +35,8 @@ def authority(tmp_path: Path) -> Authority:
 
 
 async def test_usable_stores_pass(services: Services) -> None:
-    await services.check_redis()
-    await services.check_mongodb()
+    await check_redis(services.stores.redis)
+    await check_mongodb(services.stores.mongodb.client)
 
 
 async def test_a_missing_or_wrong_password_of_redis_is_named(tmp_path: Path) -> None:
