@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pymongo.errors import AutoReconnect, BulkWriteError, PyMongoError
+from pymongo.errors import AutoReconnect, OperationFailure, PyMongoError
 from redis.exceptions import ConnectionError as RedisConnectionError
 
 from config.settings import Settings
@@ -27,8 +27,7 @@ pytestmark = pytest.mark.redis
     [
         AutoReconnect("unavailable"),
         RedisConnectionError("unavailable"),
-        BulkWriteError({"writeErrors": [], "writeConcernErrors": [{"code": 64}]}),
-        BulkWriteError({"writeErrors": [{"code": 11000}], "writeConcernErrors": [{"code": 64}]}),
+        OperationFailure("unavailable", 64),
     ],
 )
 async def test_entries_stay_while_a_store_is_unavailable(

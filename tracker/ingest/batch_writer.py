@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, TypeVar
 
-from pymongo.errors import BulkWriteError, OperationFailure
+from pymongo.errors import OperationFailure
 
 from tracker.clock import now
 from tracker.conversions.document import (
@@ -120,7 +120,7 @@ class BatchWriter:
             await self._catch_up(session)
             raise
         except OperationFailure as error:
-            if not _is_duplicate(error):
+            if error.code != DUPLICATE_KEY:
                 raise
             await self._catch_up(session)
             raise WriteConflict from None
@@ -233,13 +233,6 @@ def _move(move: Move) -> dict[str, Any]:
         "q": matching,
         "u": {"$set": as_stored(fields), **({"$unset": unset} if unset else {})},
     }
-
-
-def _is_duplicate(error: OperationFailure) -> bool:
-    if isinstance(error, BulkWriteError):
-        refused = (error.details or {}).get("writeErrors", [])
-        return bool(refused) and all(one["code"] == DUPLICATE_KEY for one in refused)
-    return error.code == DUPLICATE_KEY
 
 
 def _pieces(items: Sequence[Item], size: int) -> Iterator[Sequence[Item]]:

@@ -3,7 +3,7 @@
 from typing import Final
 
 from bson.errors import BSONError
-from pymongo.errors import BulkWriteError, DocumentTooLarge, OperationFailure, PyMongoError
+from pymongo.errors import DocumentTooLarge, OperationFailure, PyMongoError
 from redis.exceptions import RedisError
 
 from tracker.conversions.document import EventIdTaken
@@ -20,7 +20,6 @@ _PERMANENT_CODES: Final = {9, 14, 28, 40}
 
 _TRANSACTION_TOO_LARGE_CODE: Final = 388
 
-
 MAX_REASON_CHARACTERS: Final = 500
 """Characters of a dead letter's reason; an error may quote a whole record."""
 
@@ -28,7 +27,7 @@ MAX_REASON_CHARACTERS: Final = 500
 def is_fault_of_record(error: Exception) -> bool:
     """Return whether the record can never be stored, however often it is tried."""
     if isinstance(error, OperationFailure):
-        return bool(_codes(error) & _RECORD_FAULT_CODES)
+        return error.code in _RECORD_FAULT_CODES
     return isinstance(error, ValueError | ArithmeticError | BSONError | EventIdTaken)
 
 
@@ -38,26 +37,19 @@ def is_retryable(error: Exception) -> bool:
     An error that is neither retryable nor a record's fault may be a bug of ours.
     """
     if isinstance(error, OperationFailure):
-        return not _codes(error) & (_RECORD_FAULT_CODES | _PERMANENT_CODES)
+        return error.code not in _RECORD_FAULT_CODES | _PERMANENT_CODES
     return isinstance(error, WriteConflict | RedisError | PyMongoError | Unavailable)
 
 
 def is_too_large(error: Exception) -> bool:
     """Return whether a command or a transaction was too large, so that a part of it may fit."""
-    if isinstance(error, DocumentTooLarge):
-        return True
-    return isinstance(error, OperationFailure) and _TRANSACTION_TOO_LARGE_CODE in _codes(error)
+    return isinstance(error, DocumentTooLarge) or (
+        isinstance(error, OperationFailure) and error.code == _TRANSACTION_TOO_LARGE_CODE
+    )
 
 
 def reason_of(error: Exception) -> str:
     """Return the reason for a dead letter, without the document that the driver quotes."""
     if isinstance(error, OperationFailure):
-        codes = ", ".join(map(str, sorted(_codes(error))))
-        return f"{type(error).__name__}: code {codes}"
+        return f"{type(error).__name__}: code {error.code}"
     return f"{type(error).__name__}: {error}"[:MAX_REASON_CHARACTERS]
-
-
-def _codes(error: OperationFailure) -> set[int]:
-    if isinstance(error, BulkWriteError):
-        return {one["code"] for one in (error.details or {}).get("writeErrors", [])}
-    return set() if error.code is None else {error.code}

@@ -14,8 +14,8 @@ from itertools import islice
 from typing import Any
 
 from tracker.clock import now
-from tracker.stores.mongodb.documents import stored_ids
-from tracker.stores.mongodb.drivers import Collection, Database
+from tracker.stores.mongodb.documents import run_inserts, stored_ids
+from tracker.stores.mongodb.drivers import Database
 from tracker.stores.mongodb.transaction import MongoSession
 from tracker.webhooks.delivery import Kind, delivery_id, new_row
 from tracker.webhooks.limits import MAX_ROWS_PER_COMMAND
@@ -61,7 +61,7 @@ async def insert_deliveries(
     due, left = set[DueWebhook](), iter(rows)
     # In pieces, to let other tasks run.
     while piece := list(islice(left, MAX_ROWS_PER_COMMAND)):
-        due.update(map(due_webhook, await _insert_new(database["deliveries"], piece, session)))
+        due.update(map(due_webhook, await _insert_new(database, piece, session)))
         await asyncio.sleep(0)
     return due
 
@@ -80,14 +80,15 @@ async def _active(
 
 
 async def _insert_new(
-    deliveries: Collection, rows: list[dict[str, Any]], session: MongoSession
+    database: Database, rows: list[dict[str, Any]], session: MongoSession
 ) -> list[dict[str, Any]]:
     """Insert and return the rows that are not stored yet. Upserts take three times as long.
 
     If another transaction inserts a row meanwhile, this one conflicts and is retried.
     """
     wanted = {"_id": {"$in": [row["_id"] for row in rows]}}
-    stored = {row["_id"] async for row in deliveries.find(wanted, ["_id"], session=session)}
+    found = database["deliveries"].find(wanted, ["_id"], session=session)
+    stored = {row["_id"] async for row in found}
     if new := [row for row in rows if row["_id"] not in stored]:
-        await deliveries.insert_many(new, session=session)
+        await run_inserts(database, "deliveries", new, session)
     return new
