@@ -112,7 +112,7 @@ async def test_a_backlog_of_full_entries_is_not_read_at_once(services: Services)
     """An entry that is read takes memory, and no other consumer gets it before it is stale."""
     await appended(services, [500] * 40)
     consumer = consumer_of(services, Batches(), 1000)
-    await consumer.prepare()
+    await consumer._reader.prepare()
     for _ in range(3):
         entries = await consumer._step(block=None)
     assert entries == 2

@@ -37,7 +37,7 @@ async def test_entries_that_are_acknowledged_are_not_asked_for_again(
 
     monkeypatch.setattr(blocking, "xreadgroup", noted)
     consumer = consumer_of(services, Applied(services))
-    await consumer.prepare()
+    await consumer._reader.prepare()
     await services.journal.journal.append(make_click())
     assert [await consumer.burst(), await consumer.burst()] == [1, 0]
     assert asked == [">"] * 3
@@ -47,7 +47,7 @@ async def test_entries_of_a_dead_consumer_are_taken_over(services: Services) -> 
     for _ in range(25):
         await services.journal.journal.append(make_click())
     dead = consumer_of(services, Applied(services, Outage(AutoReconnect("killed"), 25)))
-    await dead.prepare()
+    await dead._reader.prepare()
     while await pending_in(services) < 25:
         with pytest.raises(AutoReconnect):
             await dead._step(block=None)
@@ -101,7 +101,7 @@ async def test_a_read_that_comes_late_loses_nothing_to_a_consumer_that_leaves(
     """Its connection was lost, but Redis executes it just before the consumer is removed."""
     await services.journal.journal.append(make_click())
     consumer = consumer_of(services, Applied(services))
-    await consumer.prepare()
+    await consumer._reader.prepare()
     execute: Any = services.stores.redis.execute_command
 
     async def after_a_late_read(*arguments: Any, **options: Any) -> Any:
@@ -137,7 +137,7 @@ async def test_a_batch_that_takes_long_is_claimed_again_and_again(services: Serv
         return idle < before
 
     slow = Consumer(services.stores.redis, services.stores.redis_blocking, slowly, STALE)
-    await slow.prepare()
+    await slow._reader.prepare()
     async with running(slow):
         await eventually(lambda: pending_in(services))
         for _ in range(3):

@@ -5,7 +5,6 @@ from collections.abc import Mapping
 
 import pytest
 from redis.asyncio import Redis
-from redis.exceptions import RedisError
 
 from tests.ports import free_port
 from tests.waiting import PATIENCE_SECONDS, eventually
@@ -59,9 +58,7 @@ async def test_counts_that_redis_did_not_take_are_added_the_next_time(
     gone = clients.redis_for_requests(redis_url(free_port()))
     with monkeypatch.context() as patched:
         patched.setattr(drain, "_redis", gone)
-        with pytest.raises((RedisError, OSError)):
-            await drain.publish()
-        await drain.try_to_publish()
+        await drain.publish()
     await gone.aclose()
     DRAINED.labels("click").inc(1)
     await drain.publish()

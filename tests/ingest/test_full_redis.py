@@ -67,7 +67,7 @@ async def test_an_entry_that_was_deleted_before_it_was_acknowledged_is_forgotten
     await asyncio.gather(*(services.journal.journal.append(make_click()) for _ in range(3)))
     apply = scene.drain_of(services).apply
     consumer = Consumer(services.stores.redis, services.stores.redis_blocking, apply, stale=0.0)
-    await consumer.prepare()
+    await consumer._reader.prepare()
     read: Any = await services.stores.redis.xreadgroup("drain", "dead", {"journal": ">"})
     await services.stores.redis.xdel("journal", *(one for one, _ in read[0][1]))
     for _ in range(2):  # Redis 6.2 returns the ids that it has taken over with the next read

@@ -18,7 +18,7 @@ from tracker.ingest import joint_counting
 from tracker.ingest.joint_counting import JointCounting
 from tracker.reports import limits
 from tracker.reports.joint_counts.counts import Counts
-from tracker.reports.joint_counts.due_accounts import DueAccounts
+from tracker.reports.joint_counts.due_accounts import DueAccounts, StoredTally
 from tracker.reports.joint_counts.hour_so_far import STORING_TIME
 from tracker.reports.query import ReportQuery
 from tracker.service.services import Services
@@ -48,7 +48,8 @@ async def make_due(services: Services, history: History) -> None:
 
 
 def counting(services: Services) -> JointCounting:
-    return JointCounting(services.stores.mongodb, services.stores.redis)
+    stores = services.stores
+    return JointCounting(stores.mongodb, stores.redis, services.journal.backlog, StoredTally())
 
 
 def query_of(history: History, group_by: Any, **filters: Any) -> ReportQuery:

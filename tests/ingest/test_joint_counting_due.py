@@ -46,7 +46,8 @@ def at(monkeypatch: pytest.MonkeyPatch, moment: datetime) -> None:
 
 
 def counting(services: Services) -> JointCounting:
-    return JointCounting(services.stores.mongodb, services.stores.redis)
+    stores = services.stores
+    return JointCounting(stores.mongodb, stores.redis, services.journal.backlog, StoredTally())
 
 
 def clicks(account_id: UUID, number: int, moment: datetime = NOON) -> list[Click]:

@@ -73,7 +73,7 @@ async def test_while_a_server_is_away_its_records_go_to_others_and_all_are_kept(
     async with journal_in(cluster, tmp_path, replicas=1) as (journal, client):
         clicks = [make_click(link_id=UUID(int=number).bytes) for number in range(100)]
         await asyncio.gather(*map(journal.append, clicks[:50]))
-        assert not journal.bytes_waiting
+        assert not journal.spool.bytes_waiting
         away = cluster.servers[0]
         name = transaction_at(cluster, away)
         event = make_conversion(1, transaction_id=name)

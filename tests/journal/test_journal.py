@@ -267,7 +267,7 @@ async def test_a_full_spool_rejects_and_counts_records_without_logging_each(
     async with journal(server.url, tmp_path, max_bytes=24_000) as (built, redis):
         server.kill()
         await built.append(click(0))
-        waiting = built.bytes_waiting
+        waiting = built.spool.bytes_waiting
         assert 0 < waiting < 24_000
         for number in range(1, 31):
             with pytest.raises(Unavailable, match="storage is unavailable; try again"):
@@ -278,10 +278,10 @@ async def test_a_full_spool_rejects_and_counts_records_without_logging_each(
         with pytest.raises(Unavailable):
             await asyncio.gather(*(built.append(click(number)) for number in range(31, 41)))
         assert [entry["records"] for entry in logs if entry["log_level"] == "error"] == [1, 39]
-        assert built.bytes_waiting == waiting
+        assert built.spool.bytes_waiting == waiting
         server.start()
         assert await built.replay_once() == 1
-        assert built.bytes_waiting == 0
+        assert built.spool.bytes_waiting == 0
         assert await streamed(redis) == clicks(0)
 
 

@@ -145,9 +145,9 @@ async def test_what_was_spooled_is_spread_over_the_partitions(
         sent = [make_click() for _ in range(200)]
         for one in sent:
             await built.append(one)
-        assert built.bytes_waiting
+        assert built.spool.bytes_waiting
         server.start()
-        while built.bytes_waiting:
+        while built.spool.bytes_waiting:
             await built.replay_once()
         found = await streamed(redis)
     assert {one.id for records in found for one in records} == {one.id for one in sent}

@@ -14,9 +14,9 @@ async def in_journal(services: Services) -> None:
     """Wait until Redis has every record: one that it took a second for is spooled."""
 
     async def nothing_waits() -> bool:
-        if services.journal.journal.bytes_waiting:
+        if services.journal.journal.spool.bytes_waiting:
             await services.journal.journal.replay_once()
-        return not services.journal.journal.bytes_waiting
+        return not services.journal.journal.spool.bytes_waiting
 
     await eventually(nothing_waits)
 

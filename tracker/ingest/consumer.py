@@ -147,9 +147,6 @@ class Consumer:
         except RedisError:
             log.debug("consumer name left behind", name=self._name)
 
-    async def prepare(self) -> None:
-        await self._reader.prepare()
-
     async def _step(self, block: float | None) -> int:
         entries = await self._reader.next_entries(self._limit, block)
         began = time.monotonic()

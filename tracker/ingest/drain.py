@@ -11,15 +11,11 @@ from datetime import timedelta
 from uuid import UUID
 
 import structlog
-from redis.asyncio import Redis
 
 from tracker.clicks.click import Click
 from tracker.clicks.document import ClickDocument
-from tracker.clicks.enrich import Enrichment
-from tracker.clicks.store import Clicks
-from tracker.clicks.visitors import Visitors
+from tracker.clicks.services import ClickServices
 from tracker.clock import moment, now
-from tracker.conversions.account_rules import AccountRules
 from tracker.conversions.conversion import Conversion
 from tracker.conversions.document import (
     CLICK_FIELDS,
@@ -32,7 +28,7 @@ from tracker.conversions.document import (
     document,
 )
 from tracker.conversions.resolution import claim_keys
-from tracker.conversions.store import Conversions
+from tracker.conversions.services import ConversionServices
 from tracker.ingest import plan
 from tracker.ingest.batch_writer import BatchWriter, WriteConflict
 from tracker.ingest.drain_number import DrainNumber
@@ -42,7 +38,7 @@ from tracker.journal.backlog import Backlog
 from tracker.loops import cancel_and_wait
 from tracker.metrics import CONVERSIONS_REFUSED, DRAINED
 from tracker.reports.joint_counts.due_accounts import StoredTally
-from tracker.stores.mongodb.database import MongoDB
+from tracker.stores.services import StoreServices
 from tracker.webhooks.queue import DeliveryQueue
 
 log = structlog.get_logger(__name__)
@@ -71,28 +67,24 @@ class Drain:
 
     def __init__(
         self,
-        mongodb: MongoDB,
-        redis: Redis,
+        stores: StoreServices,
         drain_number: DrainNumber,
-        clicks: Clicks,
-        events: Conversions,
-        rules: AccountRules,
-        enrichment: Enrichment,
-        visitors: Visitors,
+        clicks: ClickServices,
+        conversions: ConversionServices,
         queue: DeliveryQueue,
         pending_event_days: int,
-        partitions: int = 1,
+        partitions: int,
     ) -> None:
-        self._redis = redis
+        self._redis = stores.redis
         self._partitions = partitions
-        self._backlog = Backlog(redis)
-        self._clicks = clicks
-        self._events = events
-        self._rules = rules
-        self._enrichment = enrichment
-        self._visitors = visitors
+        self._backlog = Backlog(stores.redis)
+        self._clicks = clicks.clicks
+        self._events = conversions.store
+        self._rules = conversions.account_rules
+        self._enrichment = clicks.enrichment
+        self._visitors = clicks.visitors
         self._pending_ttl = timedelta(days=pending_event_days) if pending_event_days else None
-        self._writer = BatchWriter(mongodb, drain_number, queue)
+        self._writer = BatchWriter(stores.mongodb, drain_number, queue)
         self.stored = StoredTally()
 
     async def apply(self, records: Sequence[Record]) -> None:

@@ -25,9 +25,6 @@ log = structlog.get_logger(__name__)
 PUBLISH_EVERY_SECONDS: Final = 5.0
 """Seconds between two publications: about a scrape of Prometheus."""
 
-Sums = Counter[str]
-"""Sums by field of the hash: the name and the labels of a counter, as JSON."""
-
 
 class CounterPublisher:
     """The publisher of one drain's counts. Earlier counts of the process are not published."""
@@ -38,25 +35,21 @@ class CounterPublisher:
 
     async def run(self, stop: asyncio.Event) -> None:
         while not stop.is_set():
-            await self.try_to_publish()
+            await self.publish()
             await wait(stop, PUBLISH_EVERY_SECONDS)
 
-    async def try_to_publish(self) -> None:
+    async def publish(self) -> None:
+        """Add the counts since the last publication to the sums, all or, without Redis, none."""
+        counted = _counted()
+        pipeline = self._redis.pipeline(transaction=True)
+        for field, number in (counted - self._published).items():
+            pipeline.hincrby(DRAIN_COUNTER_SUMS, field, number)
         try:
-            await self.publish()
+            await pipeline.execute()
         except (RedisError, OSError) as error:
             log.debug("counters wait for Redis", error=type(error).__name__)
-
-    async def publish(self) -> None:
-        """Add the counts since the last publication to the sums, all or none."""
-        counted = _counted()
-        grown = counted - self._published
-        if grown:
-            pipeline = self._redis.pipeline(transaction=True)
-            for field, number in grown.items():
-                pipeline.hincrby(DRAIN_COUNTER_SUMS, field, number)
-            await pipeline.execute()
-        self._published = counted
+        else:
+            self._published = counted
 
 
 def families(stored: Mapping[Any, Any] | None, loops: Iterable[str]) -> list[Metric]:
@@ -91,7 +84,8 @@ def _fields(loops: Iterable[str]) -> Iterator[str]:
         yield json.dumps([failures.name, {"loop": loop}])
 
 
-def _counted() -> Sums:
+def _counted() -> Counter[str]:
+    """Return the counts by field of the hash: name and labels of a counter, as JSON."""
     return Counter(dict(one for counter in DRAIN_COUNTERS for one in _samples_of(counter)))
 
 

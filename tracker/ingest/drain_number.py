@@ -58,7 +58,7 @@ if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end
 
 
 class DrainNumber:
-    """The number of one drain. Run `keep_lease` and `keep_ending_dead_sessions` meanwhile."""
+    """The number of one drain. Repeat `renew` and `end_dead_sessions` meanwhile."""
 
     def __init__(self, redis: Redis, mongodb: MongoDB, lease: float = LEASE_SECONDS) -> None:
         self._redis = redis
@@ -115,13 +115,8 @@ class DrainNumber:
             await self._end(number, unleased.pop(number))
         self._unleased = unleased
 
-    async def keep_lease(self) -> None:
-        await self._repeat(self.renew)
-
-    async def keep_ending_dead_sessions(self) -> None:
-        await self._repeat(self.end_dead_sessions)
-
-    async def _repeat(self, work: Callable[[], Awaitable[None]]) -> None:
+    async def repeat(self, work: Callable[[], Awaitable[None]]) -> None:
+        """Run `renew` or `end_dead_sessions` until cancelled, oftener during an outage."""
         pause = self._lease / _RENEWALS_PER_LEASE
         while True:
             await asyncio.sleep(pause)

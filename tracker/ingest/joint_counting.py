@@ -88,17 +88,13 @@ class JointCounting:
     """The loop of a drain that counts finished periods ahead."""
 
     def __init__(
-        self,
-        mongodb: MongoDB,
-        redis: Redis,
-        backlog: Backlog | None = None,
-        stored: StoredTally | None = None,
+        self, mongodb: MongoDB, redis: Redis, backlog: Backlog, stored: StoredTally
     ) -> None:
         self._database = mongodb.database
         self._reader = mongodb.reads
-        self._backlog = backlog or Backlog(redis)
+        self._backlog = backlog
         self._due = DueAccounts(mongodb.database)
-        self._stored = stored or StoredTally()
+        self._stored = stored
         self._lease = Lease(redis, keys.JOINT_COUNTS_LEASE, _LEASE_SECONDS)
         self._worked_since = 0.0
 
@@ -165,11 +161,7 @@ class JointCounting:
         try:
             periods, next_at = await self._missing(account_id)
         except OperationFailure as error:
-            log.warning(
-                "an account is not counted ahead",
-                account_id=str(account_id),
-                error=type(error).__name__,
-            )
+            _log_refusal(account_id, error)
             await self._due.put_off(account_id, claimed, now() + _RETRY_AFTER)
             return 0
         counted = 0
@@ -188,12 +180,7 @@ class JointCounting:
                 with pymongo.timeout(RECOUNT_SECONDS):
                     await counts.tables(COUNTED_DIMENSIONS, [period])
             except OperationFailure as error:
-                log.warning(
-                    "a period is not counted ahead",
-                    account_id=str(account_id),
-                    period=period.key,
-                    error=type(error).__name__,
-                )
+                _log_refusal(account_id, error, period=period.key)
                 return False
         return True
 
@@ -230,6 +217,11 @@ class JointCounting:
             await asyncio.sleep(_BUSY_SECONDS)
         await self._lease.acquire()
         self._worked_since = time.monotonic()
+
+
+def _log_refusal(account_id: UUID, error: OperationFailure, **of: str) -> None:
+    found = type(error).__name__
+    log.warning("an account is not counted ahead", account_id=str(account_id), **of, error=found)
 
 
 async def _end_of_used(days: Sequence[Period], run: ReportRun) -> datetime | None:

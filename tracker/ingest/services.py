@@ -53,27 +53,18 @@ class IngestServices(NamedTuple):
 
     def drain(self, drain_number: DrainNumber) -> Drain:
         return Drain(
-            self.stores.mongodb,
-            self.stores.redis,
+            self.stores,
             drain_number,
-            self.clicks.clicks,
-            self.conversions.store,
-            self.conversions.account_rules,
-            self.clicks.enrichment,
-            self.clicks.visitors,
+            self.clicks,
+            self.conversions,
             self.webhooks.queue,
             self.pending_days,
             self.partitions,
         )
 
-    def sender(self) -> Sender:
-        """Return a new sender, with concurrency limits of its own."""
-        rooms = self.webhooks
-        return Sender(rooms.queue, rooms.deliveries, rooms.webhooks, rooms.payloads, rooms.client)
-
     def parts(self, drain_number: DrainNumber, serves: bool) -> DrainParts:
         """Return the parts of a new drain in a process that `serves` requests, or not."""
-        redis, mongodb = self.stores.redis, self.stores.mongodb
+        redis, mongodb, webhooks = self.stores.redis, self.stores.mongodb, self.webhooks
         build_parsers()  # before the first batch, because the event loop waits for it
         drain = self.drain(drain_number)
         apply = partial(apply_in_parts, drain.apply)
@@ -92,8 +83,14 @@ class IngestServices(NamedTuple):
             readers=readers,
             overflow=make_consumer(batch=PART_RECORDS, stream=OVERFLOW, priority=overflow_priority),
             counters=CounterPublisher(redis),
-            sender=self.sender(),
-            queue_repair=QueueRepair(mongodb, self.webhooks.queue),
+            sender=Sender(
+                webhooks.queue,
+                webhooks.deliveries,
+                webhooks.webhooks,
+                webhooks.payloads,
+                webhooks.client,
+            ),
+            queue_repair=QueueRepair(mongodb, webhooks.queue),
             joint_counts=JointCounting(mongodb, redis, self.journal.backlog, drain.stored),
             link_lists=LinkListBackfill(mongodb),
             has_partitions=self.partitions > 1,

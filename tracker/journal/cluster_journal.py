@@ -56,11 +56,9 @@ class ClusterJournal(Journal):
         payload = encode_group(group)
         for other in others_after(stream, self.partitions):
             # The partition's own connection carries one append at a time.
-            appender = self._others.get((stream, other))
-            if appender is None:
-                appender = self._others[stream, other] = self._appenders[other].copy()
-            if self._appenders[other].is_usable:
-                with self._recording_failure(self._appenders[other]):
+            appender = self._others.setdefault((stream, other), self._appenders[other].copy())
+            if appender.is_usable:
+                with self._recording_failure(appender):
                     await appender.append_payload(self._streams[other], payload)
                     return True
         return False

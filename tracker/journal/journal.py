@@ -47,12 +47,7 @@ class Journal:
     """The journal of one process: appends to the stream, or to `spool` while Redis fails."""
 
     def __init__(
-        self,
-        redis: Redis,
-        breaker: Breaker,
-        spool: Spool,
-        partitions: int = 1,
-        replicas: int = 0,
+        self, redis: Redis, breaker: Breaker, spool: Spool, partitions: int = 1, replicas: int = 0
     ) -> None:
         self.partitions = partitions
         self.overflow = Overflow()
@@ -61,7 +56,7 @@ class Journal:
         self._appender = Appender(redis, keys.JOURNAL, ServerBreakers(breaker, Breaker()), replicas)
         self._batch = Batch(self._commit)
         self._breaker = breaker
-        self._spool = spool
+        self.spool = spool
         self._unlogged = 0
         self._log_at = 0.0
         self._replayed_to = 0
@@ -110,11 +105,11 @@ class Journal:
         Entries that Redis refuses stay for the next call, and the answer is 0.
         """
         try:
-            await self._spool.restore()
-            if await self._spool.is_empty():
+            await self.spool.restore()
+            if await self.spool.is_empty():
                 return 0
             await self._appender_of(self._next_to_replay()).check()
-            return await self._spool.replay(self._move, until)
+            return await self.spool.replay(self._move, until)
         except RedisError as error:
             log.debug("replay waits", error=type(error).__name__)
         except OSError as error:
@@ -130,20 +125,11 @@ class Journal:
         stream = self._next_to_replay()
         await self._appender_of(stream).replay(self._streams[stream], payloads)
 
-    async def check_spool(self) -> None:
-        """Check the spool. Raises OSError if it would refuse a record now."""
-        await self._spool.check()
-
-    @property
-    def bytes_waiting(self) -> int:
-        """Return the spooled bytes of this DATA_DIR, as of the last append or replay."""
-        return self._spool.bytes_waiting
-
     async def close(self) -> None:
         """Finish appends, and move spooled entries for up to _CLOSE_SECONDS."""
         await self._flushed()
         await self.replay_once(time.monotonic() + _CLOSE_SECONDS)
-        await self._spool.close()
+        await self.spool.close()
 
     def _submit(
         self, stream: int, record: EncodedRecord | ClaimedRecord
@@ -178,7 +164,7 @@ class Journal:
 
     async def _commit_to_spool(self, group: list[AppendItem]) -> Sequence[int | None]:
         try:
-            await self._spool.append(encode_group(group))
+            await self.spool.append(encode_group(group))
         except OSError as error:
             self._record_refused(len(group), error)
             raise Unavailable("storage is unavailable; try again") from error

@@ -18,12 +18,7 @@ from typing import Final, TypeVar
 
 import structlog
 
-from tracker.journal.spool_file import (
-    SpoolFile,
-    SpoolFileDamaged,
-    create,
-    set_aside,
-)
+from tracker.journal.spool_file import SpoolFile, SpoolFileDamaged, create, set_aside
 from tracker.journal.spool_folder import SpoolFolder
 from tracker.metrics import SPOOL_RESTORED
 
@@ -63,6 +58,7 @@ class Spool:
 
     @property
     def bytes_waiting(self) -> int:
+        """Return the bytes of this DATA_DIR to replay, as of the last append or replay."""
         return self._folder.bytes_waiting
 
     async def append(self, payload: bytes) -> None:

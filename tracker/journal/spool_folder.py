@@ -26,7 +26,6 @@ class SpoolFolder:
     def __init__(self, path: Path, max_bytes: int) -> None:
         self.path = path
         self.bytes_waiting = 0
-        """Bytes still to be replayed, of all processes."""
         self._max_bytes = max_bytes
         self._bytes_in_use = 0
 

@@ -63,9 +63,9 @@ PROCESS: Final[tuple[Loop[Services], ...]] = (
 """In every process, until it closes its stores."""
 
 DRAIN_NUMBER: Final[tuple[Loop[DrainNumber], ...]] = (
-    Loop("lease", lambda number, _: number.keep_lease()),
+    Loop("lease", lambda number, _: number.repeat(number.renew)),
     # Apart from the lease, because ending a session waits for MongoDB.
-    Loop("dead", lambda number, _: number.keep_ending_dead_sessions()),
+    Loop("dead", lambda number, _: number.repeat(number.end_dead_sessions)),
 )
 """In a process that drains, until its number is free again."""
 
@@ -173,7 +173,7 @@ async def draining(services: Services) -> AsyncIterator[None]:
                 for task in tasks:
                     task.cancel()
             await asyncio.wait(tasks)
-            await parts.counters.try_to_publish()
+            await parts.counters.publish()
             for consumer in (parts.consumer, parts.helper, parts.overflow):
                 await consumer.deregister()
 

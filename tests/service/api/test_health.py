@@ -81,7 +81,7 @@ async def test_while_redis_is_unavailable_visitors_are_served(
 ) -> None:
     async with without(services, "redis"):
         await services.journal.journal.append(make_click())
-        waiting = services.journal.journal.bytes_waiting
+        waiting = services.journal.journal.spool.bytes_waiting
         response = await client.get("/readyz")
     assert waiting > 0
     expected: Ready = {"status": "degraded", "degraded": {"redis": "no answer"}}
@@ -169,7 +169,7 @@ async def test_stores_that_never_answer_are_named_in_time(
 async def test_without_redis_and_spool_nothing_can_be_served(
     services: Services, client: Client, monkeypatch: pytest.MonkeyPatch, cause: str
 ) -> None:
-    folder = services.journal.journal._spool._folder
+    folder = services.journal.journal.spool._folder
     if cause == "full":
         monkeypatch.setattr(folder, "_max_bytes", 0)
     else:
@@ -219,7 +219,7 @@ async def test_without_both_stores_visitors_of_links_in_memory_are_served(world:
         response = await world.client.get("/readyz")
     assert response.status == 503
     assert response.error.startswith(f"{MEMORY}; ")
-    assert world.services.journal.journal.bytes_waiting > 0
+    assert world.services.journal.journal.spool.bytes_waiting > 0
 
 
 async def test_a_process_that_stops_says_so_and_that_it_still_serves(

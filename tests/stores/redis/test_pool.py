@@ -150,11 +150,11 @@ async def test_after_a_failover_nothing_stays_in_the_spool(
         for _ in range(50):
             await services.journal.journal.append(make_click())
         await eventually(lambda: written(services))
-        await eventually(lambda: not services.journal.journal.bytes_waiting)
+        await eventually(lambda: not services.journal.journal.spool.bytes_waiting)
         assert await records(stores.other) == 100
         await eventually(lambda: not services.stores.breaker.is_open)
         await services.journal.journal.append(make_click())
-        assert services.journal.journal.bytes_waiting == 0
+        assert services.journal.journal.spool.bytes_waiting == 0
 
 
 async def test_after_a_failover_changes_are_heard_from_the_new_primary(

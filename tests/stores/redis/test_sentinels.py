@@ -106,7 +106,7 @@ async def test_a_primary_that_dies_with_what_a_replica_lacks_loses_no_answered_c
         late = [make_click() for _ in range(50)]
         sending = asyncio.gather(*map(journal.append, late))
         await sending
-        assert journal.bytes_waiting
+        assert journal.spool.bytes_waiting
         event = make_conversion(1, transaction_id="T-1")
         claim = Claim((keys.transaction_claim(UUID(int=1), "T-1"),), event.id)
         assert await journal.append_once(event, claim) is None
@@ -114,7 +114,7 @@ async def test_a_primary_that_dies_with_what_a_replica_lacks_loses_no_answered_c
         servers.first.kill()
         servers.second.thaw()
         async with asyncio.timeout(PATIENCE_SECONDS):
-            while await journal.replay_once() == 0 or journal.bytes_waiting:
+            while await journal.replay_once() == 0 or journal.spool.bytes_waiting:
                 await asyncio.sleep(0.01)
                 journal._appender._replicas = 0  # the new primary has none
         assert {one.id for one in (*answered, *late)} <= await ids_in(client)

@@ -23,7 +23,7 @@ class Readyz(ProcessHandler):
     async def get(self) -> None:
         """Raises Unavailable if requests should go to another process."""
         degraded = await degraded_parts(self.services)
-        waiting = self.services.journal.journal.bytes_waiting
+        waiting = self.services.journal.journal.spool.bytes_waiting
         if self.services.serves and (why := why_unready(degraded)):
             reasons = [f"{part}: {reason}" for part, reason in degraded.items()]
             reasons += [f"{waiting} bytes wait in the spool"] if waiting else []

@@ -85,7 +85,7 @@ async def _mongodb(services: Services) -> str:
 
 async def _spool(services: Services) -> str:
     try:
-        await services.journal.journal.check_spool()
+        await services.journal.journal.spool.check()
     except OSError as error:
         return error.strerror or str(error)
     return ""
