@@ -118,8 +118,7 @@ class ApiKeys:
             revoked_at=None,
             created_by=created_by,
         )
-        by = {"created_by": msgspec.to_builtins(created_by, builtin_types=(UUID,))}
-        stored = {**as_document(key), **by, "sha256": secret_digest(secret)}
+        stored = {**as_document(key), "sha256": secret_digest(secret)}
         await self._keys.insert_one(stored, session=session)
         return key, secret
 

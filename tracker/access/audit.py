@@ -114,7 +114,7 @@ class Audit:
             for one in actions
         ]
         if entries:
-            await self._entries.insert_many(map(_stored, entries), session=session)
+            await self._entries.insert_many(map(as_document, entries), session=session)
 
     async def page(
         self, account_id: UUID, wanted: AuditFilter, page: int, page_size: int
@@ -163,11 +163,6 @@ def _cut_value(value: Any, length: int) -> Any:
     text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
     more = len(text) - length
     return value if more <= 0 else f"{text[:length]}… ({more:,} more characters)"
-
-
-def _stored(entry: AuditEntry) -> dict[str, Any]:
-    nested = {"actor": entry.actor, "target": entry.target, "changes": entry.changes}
-    return {**as_document(entry), **msgspec.to_builtins(nested, builtin_types=(UUID,))}
 
 
 def audit_value(value: object) -> object:

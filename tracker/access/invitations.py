@@ -97,11 +97,7 @@ class Invitations:
         )
         if new.account_id is not None:
             await self._check_room(new.account_id, session)
-        stored = {
-            **as_document(invitation),
-            "created_by": msgspec.to_builtins(new.created_by, builtin_types=(UUID,)),
-            "sha256": secret_digest(token),
-        }
+        stored = {**as_document(invitation), "sha256": secret_digest(token)}
         await self._invitations.insert_one(stored, session=session)
         return invitation, token
 

@@ -88,8 +88,7 @@ class Shares:
             expires_at=expires_at,
             created_by=created_by,
         )
-        by = {"created_by": msgspec.to_builtins(created_by, builtin_types=(UUID,))}
-        stored = {**as_document(share), **by, "sha256": secret_digest(token)}
+        stored = {**as_document(share), "sha256": secret_digest(token)}
         await self._shares.insert_one(stored, session=session)
         return share, token
 

@@ -1,6 +1,8 @@
 """MongoDB documents: conversion of structs and ids, and commands that write many documents."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from decimal import Decimal
 from functools import lru_cache
 from typing import Any, Final, Self, TypeVar
 from uuid import UUID
@@ -21,6 +23,8 @@ DOCUMENT_TOO_LARGE: Final = (10334, 17419)
 
 _MAX_CHARACTERS: Final = 3_000_000
 """Each has at most 4 bytes, and the driver can send 16 MB."""
+
+_OF_DRIVER: Final = (UUID, bytes, datetime, Decimal)
 
 Kind = TypeVar("Kind")
 
@@ -121,7 +125,7 @@ def owner_id(stored: bytes) -> UUID:
 
 
 def as_document(struct: msgspec.Struct) -> dict[str, Any]:
-    fields = msgspec.structs.asdict(struct)
+    fields = msgspec.to_builtins(struct, builtin_types=_OF_DRIVER)
     fields["_id"] = fields.pop("id")
     return fields
 
