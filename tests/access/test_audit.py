@@ -5,7 +5,6 @@ import msgspec
 from tracker.access.audit import (
     MAX_CHANGES_BYTES,
     RETENTION_DAYS,
-    AuditFilter,
     AuditObject,
     FieldChange,
     differences,
@@ -37,7 +36,7 @@ async def test_an_entry_keeps_the_beginnings_of_what_is_too_long(services: Servi
     ]
     for changes, length in cases:
         await services.access.audit.record(author, "short_link.changed", target, changes)
-        [entry, *_], _ = await services.access.audit.page(account_id, AuditFilter(), 1, 1)
+        [entry, *_], _ = await services.access.audit.page(account_id, 1, 1)
         stored = await services.stores.mongodb["audit"].find_one({"_id": entry.id}, ["changes"])
         assert stored is not None
         assert stored["changes"] == msgspec.to_builtins(entry.changes)
@@ -56,7 +55,7 @@ async def test_an_entry_that_was_stored_whole_is_shown_cut(services: Services) -
     )
     old = {"$set": {"changes.tags.after": "a" * 100_000}}
     await services.stores.mongodb["audit"].update_one({"account_id": account_id}, old)
-    [entry], _ = await services.access.audit.page(account_id, AuditFilter(), 1, 1)
+    [entry], _ = await services.access.audit.page(account_id, 1, 1)
     assert entry.changes["tags"].after == "a" * 2048 + "… (97,952 more characters)"
 
 

@@ -9,7 +9,7 @@ from tornado.platform.asyncio import AsyncIOLoop
 
 from tests.factories import create_member
 from tests.web.person import BROWSER, PASSWORD, begin_totp, create_person, have_totp, totp_code
-from tracker.access.invitations import NewInvitation
+from tracker.access.invitations import Invitation
 from tracker.access.principal import Author
 from tracker.access.roles import Role
 from tracker.accounts.joining import JoinForm
@@ -175,7 +175,7 @@ async def test_the_making_of_a_reset_conflicts_with_a_change_of_the_password(
     services, conflicts = scene.services, []
     create = services.access.invitations.create
 
-    async def beside_a_change(new: NewInvitation, transaction: MongoSession, *others: Any) -> Any:
+    async def beside_a_change(new: Invitation, transaction: MongoSession, *others: Any) -> Any:
         async with await services.stores.mongodb.client.start_session() as session:
             session.start_transaction()
             try:

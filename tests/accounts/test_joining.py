@@ -9,7 +9,6 @@ import pytest
 
 from tests.factories import create_member
 from tests.web.person import have_totp, totp_code
-from tracker.access.audit import AuditFilter
 from tracker.access.invitations import InvitationKind
 from tracker.access.principal import Author
 from tracker.access.roles import Role
@@ -101,7 +100,7 @@ async def stored(services: Services) -> list[Any]:
 
 
 async def actions(services: Services, account_id: UUID) -> list[str]:
-    entries, _ = await services.access.audit.page(account_id, AuditFilter(), 1, 100)
+    entries, _ = await services.access.audit.page(account_id, 1, 100)
     return [one.action for one in reversed(entries)]
 
 
@@ -125,9 +124,7 @@ async def test_a_new_person_joins_with_a_name_and_a_password(services: Services)
     assert await actions(services, account_id) == [
         *("invitation.created", "member.joined", "session.signed_in"),
     ]
-    entries, _ = await services.access.audit.page(
-        account_id, AuditFilter(action="member.joined"), 1, 10
-    )
+    entries, _ = await services.access.audit.page(account_id, 1, 10, action="member.joined")
     assert (entries[0].actor.id, entries[0].address) == (person.id, BROWSER.address)
     await assert_expired(services, token)
 
@@ -249,8 +246,9 @@ async def test_a_link_does_not_take_the_place_of_a_second_factor_but_the_operato
     [account_id, *_] = [
         one.account_id for one in await services.accounts.members.of_person(person.id)
     ]
-    used = AuditFilter(action="password_reset.used")
-    [last, first], _ = await services.access.audit.page(account_id, used, 1, 10)
+    [last, first], _ = await services.access.audit.page(
+        account_id, 1, 10, action="password_reset.used"
+    )
     assert (first.changes, last.changes["totp"].after) == ({}, False)
     assert await signs_in_with(services, NEW)
 

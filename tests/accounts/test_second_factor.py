@@ -15,7 +15,6 @@ from tests.web.person import (
     have_totp,
     totp_code,
 )
-from tracker.access.audit import AuditFilter
 from tracker.access.principal import Author
 from tracker.accounts import services as accounts
 from tracker.accounts.people import Person
@@ -88,8 +87,9 @@ async def test_a_recovery_code_is_used_once_also_at_one_moment(services: Service
     assert [one for one in done if one is None] == [None]
     assert isinstance(await refused(services, await again(services, person), CODE), Unauthorized)
     await services.accounts.second_factor.check(person, OTHER_CODE, "")
-    used = AuditFilter(action="recovery_code.used")
-    entries, _ = await services.access.audit.page(member.account_id, used, 1, 10)
+    entries, _ = await services.access.audit.page(
+        member.account_id, 1, 10, action="recovery_code.used"
+    )
     assert [(one.action, one.actor.id) for one in entries] == [
         ("recovery_code.used", person.id)
     ] * 2

@@ -7,7 +7,7 @@ import pytest
 
 from scripts import accounts
 from tests.scripts.conftest import ROOT, Awaited, Run, UsageError
-from tracker.access.audit import AuditFilter, FieldChange
+from tracker.access.audit import FieldChange
 from tracker.access.principal import OPERATOR
 from tracker.ids import new_id
 from tracker.service.services import Services
@@ -138,7 +138,7 @@ def test_rules_that_the_operator_changes_are_in_the_audit_log_once(
 ) -> None:
     for _ in range(2):
         run.rows("accounts", "set", "--account", account_id, "--require-pbk", "true")
-    [entry], _ = do(services.access.audit.page(UUID(account_id), AuditFilter(), 1, 10))
+    [entry], _ = do(services.access.audit.page(UUID(account_id), 1, 10))
     assert (entry.action, entry.actor) == ("account.changed", OPERATOR)
     assert entry.changes == {"require_pbk": FieldChange(before=False, after=True)}
 
@@ -169,7 +169,7 @@ def test_a_time_zone_is_requested_and_audited(run: Run, services: Services, do: 
     assert shown["time_zone"] == "UTC"
     assert shown["time_zone_change"].startswith("Europe/Berlin from 2")
     assert run.rows("accounts", "set", *named, "--time-zone", "Europe/Berlin") == [shown]
-    entries, total = do(services.access.audit.page(UUID(account["id"]), AuditFilter(), 1, 10))
+    entries, total = do(services.access.audit.page(UUID(account["id"]), 1, 10))
     assert total == 1
     assert entries[0].changes == {"time_zone": FieldChange(before="UTC", after="Europe/Berlin")}
     assert entries[0].actor == OPERATOR

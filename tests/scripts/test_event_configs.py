@@ -8,7 +8,6 @@ from tornado.platform.asyncio import AsyncIOLoop
 
 from scripts import event_configs
 from tests.scripts.conftest import Run, UsageError
-from tracker.access.audit import AuditFilter
 from tracker.access.principal import OPERATOR
 from tracker.ids import new_id
 from tracker.service.services import Services
@@ -32,7 +31,7 @@ def test_a_configuration_is_made_and_found_by_its_postback_key(
     assert (str(found.id), found.payout) == (made["id"], Decimal("12.5"))
     assert run.rows("event_configs", "list", "--account", account_id) == [made]
     account = UUID(account_id)
-    [entry], _ = io_loop.run_sync(lambda: services.access.audit.page(account, AuditFilter(), 1, 10))
+    [entry], _ = io_loop.run_sync(lambda: services.access.audit.page(account, 1, 10))
     assert (entry.action, entry.actor) == ("event_config.created", OPERATOR)
     assert (entry.target.id, entry.target.name) == (found.id, "Purchase")
 

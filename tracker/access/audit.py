@@ -71,14 +71,6 @@ class AuditEntry(msgspec.Struct, frozen=True, kw_only=True):
     address: str
 
 
-class AuditFilter(msgspec.Struct, frozen=True, kw_only=True):
-    """A filter of the log; None matches everything."""
-
-    action: str | None = None
-    target_id: UUID | None = None
-    actor_id: UUID | None = None
-
-
 class Audit:
     """The audit entries of all accounts in MongoDB."""
 
@@ -117,16 +109,20 @@ class Audit:
             await self._entries.insert_many(map(as_document, entries), session=session)
 
     async def page(
-        self, account_id: UUID, wanted: AuditFilter, page: int, page_size: int
+        self,
+        account_id: UUID,
+        page: int,
+        page_size: int,
+        *,
+        action: str | None = None,
+        target_id: UUID | None = None,
+        actor_id: UUID | None = None,
     ) -> tuple[list[AuditEntry], int]:
-        fields = {
-            "action": wanted.action,
-            "target.id": wanted.target_id,
-            "actor.id": wanted.actor_id,
-        }
+        """Return a page of the entries that match each given filter, and their number."""
+        fields = {"action": action, "target.id": target_id, "actor.id": actor_id}
         matching = {name: value for name, value in fields.items() if value is not None}
         found = {"account_id": account_id, **matching}
-        hint = "by_target" if wanted.target_id is not None else None
+        hint = "by_target" if target_id is not None else None
         entries, total = await self._pages.find(found, page, page_size, hint=hint)
         # Entries of earlier releases were stored whole.
         return [replace(one, changes=_cut(one.changes)) for one in entries], total

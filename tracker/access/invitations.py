@@ -12,6 +12,7 @@ from typing import Any, Final
 from uuid import UUID
 
 import msgspec
+from msgspec.structs import replace
 
 from tracker.access.principal import Actor
 from tracker.access.roles import Role
@@ -46,7 +47,7 @@ class Invitation(msgspec.Struct, frozen=True, kw_only=True):
     - `without_totp` also switches the second factor off.
     """
 
-    id: UUID
+    id: UUID = msgspec.field(default_factory=new_id)
     kind: InvitationKind
     account_id: UUID | None
     person_id: UUID | None = None
@@ -54,21 +55,9 @@ class Invitation(msgspec.Struct, frozen=True, kw_only=True):
     role: Role | None
     without_totp: bool = False
     created_by: Actor
-    created_at: datetime
-    expires_at: datetime
+    created_at: datetime = msgspec.field(default_factory=now)
+    expires_at: datetime = msgspec.field(default_factory=lambda: now() + VALID_FOR)
     used_at: datetime | None = None
-
-
-class NewInvitation(msgspec.Struct, frozen=True, kw_only=True):
-    """An invitation or a password reset to store, with the fields of Invitation."""
-
-    kind: InvitationKind
-    account_id: UUID | None
-    email: str | None
-    role: Role | None
-    created_by: Actor
-    person_id: UUID | None = None
-    without_totp: bool = False
 
 
 class Invitations:
@@ -80,33 +69,26 @@ class Invitations:
         self._pages = Pages(mongodb.reads, "invitations", Invitation)
 
     async def create(
-        self, new: NewInvitation, session: MongoSession, until: datetime | None = None
+        self, new: Invitation, session: MongoSession, until: datetime | None = None
     ) -> tuple[Invitation, str]:
         """Store an invitation or reset; return it and its token, which is stored nowhere.
 
-        It expires after VALID_FOR, at `until` at the latest. Raises BadRequest if too many are
-        open.
+        It expires at `until` at the latest. Raises BadRequest if the account has too many.
         """
-        token, at = new_secret("", _TOKEN_BYTES), now()
-        day_later = at + VALID_FOR
-        invitation = Invitation(
-            id=new_id(),
-            created_at=at,
-            expires_at=min(day_later, until or day_later),
-            **msgspec.structs.asdict(new),
-        )
-        if new.account_id is not None:
-            await self._check_room(new.account_id, session)
+        token = new_secret("", _TOKEN_BYTES)
+        invitation = replace(new, expires_at=min(new.expires_at, until or new.expires_at))
+        if new.account_id is not None and not await has_room(
+            self._database, "invitations", new.account_id, MAX_OPEN_INVITATIONS, session, _open({})
+        ):
+            rule = f"has {MAX_OPEN_INVITATIONS} open invitations, which is the limit"
+            raise BadRequest(f"account_id: {rule}")
         stored = {**as_document(invitation), "sha256": secret_digest(token)}
         await self._invitations.insert_one(stored, session=session)
         return invitation, token
 
-    async def find_open(self, token: str, session: MongoSession | None = None) -> Invitation:
+    async def find_open(self, token: str) -> Invitation:
         """Return the open invitation or reset of a token. Raises NotFound if there is none."""
-        row = await self._invitations.find_one(
-            _open({"sha256": secret_digest(token)}), session=session
-        )
-        return _found(row)
+        return _found(await self._invitations.find_one(_open({"sha256": secret_digest(token)})))
 
     async def use(self, token: str, session: MongoSession) -> Invitation:
         """Mark a token as used; return its invitation or reset. Raises NotFound if it is not open.
@@ -155,18 +137,11 @@ class Invitations:
         made_by_accounts = {"account_id": {"$ne": None}} if of_accounts_only else {}
         await self._invitations.delete_many(_open(resets | made_by_accounts), session=session)
 
-    async def replaced_by(self, new: NewInvitation, session: MongoSession) -> list[Invitation]:
+    async def replaced_by(self, new: Invitation, session: MongoSession) -> list[Invitation]:
         """Return the open invitations of the same kind, account and recipient."""
         same = {"kind": new.kind, "account_id": new.account_id, "email": new.email}
         rows = self._invitations.find(_open(same), session=session)
         return [as_struct(Invitation, row) async for row in rows]
-
-    async def _check_room(self, account_id: UUID, session: MongoSession) -> None:
-        limit = MAX_OPEN_INVITATIONS
-        if not await has_room(self._database, "invitations", account_id, limit, session, _open({})):
-            raise BadRequest(
-                f"account_id: has {MAX_OPEN_INVITATIONS} open invitations, which is the limit"
-            )
 
 
 def join_url(base_url: str, token: str) -> str:

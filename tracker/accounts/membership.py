@@ -11,7 +11,7 @@ from uuid import UUID
 
 from tracker.access.audit import AuditObject, FieldChange
 from tracker.access.authority import MEMBERS_SCOPE
-from tracker.access.invitations import Invitation, InvitationKind, NewInvitation
+from tracker.access.invitations import Invitation, InvitationKind
 from tracker.access.principal import OPERATOR, Author
 from tracker.access.roles import Role, require_authority
 from tracker.accounts.identity import Identity
@@ -41,7 +41,7 @@ class Membership:
 
         Raises BadRequest if the person is a member, or too many invitations are open.
         """
-        new = NewInvitation(
+        new = Invitation(
             kind=InvitationKind.INVITATION,
             account_id=author.account_id,
             email=email,
@@ -122,7 +122,7 @@ class Membership:
                 raise Forbidden(_NOT_HERE_ALONE)
             locked = await self._identity.people.lock(member.person_id, session)
             person = _found("person", locked)
-            new = NewInvitation(
+            new = Invitation(
                 kind=InvitationKind.PASSWORD_RESET,
                 account_id=member.account_id,
                 person_id=person.id,
@@ -141,7 +141,7 @@ class Membership:
 
         All accounts of the person log it. `without_totp` also switches the second factor off.
         """
-        new = NewInvitation(
+        new = Invitation(
             kind=InvitationKind.PASSWORD_RESET,
             account_id=None,
             person_id=person.id,
@@ -169,7 +169,7 @@ class Membership:
     async def _create_reset(
         self,
         author: Author | None,
-        new: NewInvitation,
+        new: Invitation,
         members: Sequence[Member],
         session: MongoSession,
         until: datetime | None = None,

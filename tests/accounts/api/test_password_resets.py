@@ -6,7 +6,6 @@ import pytest
 
 from tests.factories import create_member, create_person
 from tests.web.world import World
-from tracker.access.audit import AuditFilter
 from tracker.access.principal import Author
 from tracker.access.roles import Role
 from tracker.accounts.accounts import Account
@@ -48,7 +47,7 @@ async def test_a_reset_is_listed_and_withdrawn(world: World) -> None:
     again = await world.api.delete(f"{PATH}/{made['id']}")
     assert (again.status, again.error) == (404, "password reset: not found")
     entries, _ = await world.services.access.audit.page(
-        world.account.id, AuditFilter(target_id=member_id), 1, 10
+        world.account.id, 1, 10, target_id=member_id
     )
     assert [(one.action, one.target.name) for one in entries] == [
         ("password_reset.withdrawn", GRACE),

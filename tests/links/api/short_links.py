@@ -8,7 +8,7 @@ import orjson
 from tests.factories import LANDING, create_link, insert_links
 from tests.web.client import Response
 from tests.web.world import World
-from tracker.access.audit import AuditEntry, AuditFilter
+from tracker.access.audit import AuditEntry
 from tracker.accounts.accounts import Account
 from tracker.ids import new_id
 from tracker.links.link import Link
@@ -32,7 +32,7 @@ async def archived(services: Services, account: Account, **fields: Any) -> Link:
 
 async def audited(services: Services, account: Account) -> list[AuditEntry]:
     """Return the entries about short links, newest first."""
-    entries, _ = await services.access.audit.page(account.id, AuditFilter(), 1, 100)
+    entries, _ = await services.access.audit.page(account.id, 1, 100)
     return [one for one in entries if one.target.kind == "short_link"]
 
 

@@ -13,7 +13,6 @@ from tests.links.api.domains import NAME, PATH, add, send
 from tests.web.client import Response
 from tests.web.keyed_client import KeyedClient
 from tests.web.world import World
-from tracker.access.audit import AuditFilter
 from tracker.clock import iso, now
 from tracker.links import verification
 
@@ -77,8 +76,9 @@ async def test_a_domain_is_verified_by_either_record_and_stays_verified(
     listed = await send(world.api, "GET", f"{PATH}?accountId={world.account.id}")
     assert listed.json()["rows"] == [response.json()]
     assert (await world.client.get(f"/internal/tls-ask?domain={NAME}")).status == 200
-    proofs = AuditFilter(action="domain.verified")
-    [entry], _ = await world.services.access.audit.page(world.account.id, proofs, 1, 10)
+    [entry], _ = await world.services.access.audit.page(
+        world.account.id, 1, 10, action="domain.verified"
+    )
     assert (str(entry.target.id), entry.target.name) == (domain["id"], NAME)
 
 

@@ -6,7 +6,7 @@ from uuid import UUID
 import msgspec
 from msgspec import Meta
 
-from tracker.access.audit import RETENTION_DAYS, AuditEntry, AuditFilter
+from tracker.access.audit import RETENTION_DAYS, AuditEntry
 from tracker.accounts.api.keys import ActorRecord
 from tracker.accounts.services import AccountCall
 from tracker.links.api.short_links import find_own
@@ -70,23 +70,25 @@ class ListAudit(AccountPage, kw_only=True):
 async def list_entries(call: AccountCall[ListAudit, Nothing]) -> Page[AuditRecord]:
     """Return a page of the account's audit log."""
     query = call.query
-    wanted = AuditFilter(action=query.action, target_id=query.target, actor_id=query.actor)
-    return await _page(call, AuditRecord, wanted, query)
+    filters = {"action": query.action, "target_id": query.target, "actor_id": query.actor}
+    return await _page(call, AuditRecord, **filters)
 
 
 @endpoint("GET", "/api/short-links/{id}/history", "links:read")
 async def show_history(call: AccountCall[Paged, Nothing]) -> Page[HistoryRecord]:
     """List the changes of a short link, newest first."""
     link = await find_own(call, call.services.links.links)
-    return await _page(call, HistoryRecord, AuditFilter(target_id=link.id), call.query)
+    return await _page(call, HistoryRecord, target_id=link.id)
 
 
 async def _page(
-    call: AccountCall[Any, Any], kind: type[_Record], wanted: AuditFilter, paged: Paged
+    call: AccountCall[Paged, Nothing], kind: type[_Record], **filters: Any
 ) -> Page[_Record]:
-    audit = call.web.audit
-    entries, total = await audit.page(call.account_id, wanted, paged.page, paged.page_size)
-    return paged.page_of([_record(kind, one) for one in entries], total)
+    query = call.query
+    entries, total = await call.web.audit.page(
+        call.account_id, query.page, query.page_size, **filters
+    )
+    return query.page_of([_record(kind, one) for one in entries], total)
 
 
 def _record(kind: type[_Record], entry: AuditEntry) -> _Record:
