@@ -163,4 +163,4 @@ async def be_without_redis(services: Services, monkeypatch: pytest.MonkeyPatch) 
     async def unavailable(*_: object) -> None:
         return None
 
-    monkeypatch.setattr(services.access.rate_limiter, "_count", unavailable)
+    monkeypatch.setattr(services.access.rate_limiter._groups, "submit", unavailable)

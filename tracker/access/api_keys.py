@@ -69,8 +69,8 @@ class ApiKey(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def parent_id(self) -> UUID | None:
         """Return the id of the key that created this one; None if no key did."""
-        made_by_key = self.created_by and self.created_by.kind == ActorKind.API_KEY
-        return self.created_by.id if self.created_by and made_by_key else None
+        maker = self.created_by
+        return maker.id if maker and maker.kind == ActorKind.API_KEY else None
 
 
 Approve = Callable[[Sequence[ApiKey], MongoSession], Awaitable[None]]
@@ -131,13 +131,10 @@ class ApiKeys:
         session: MongoSession,
     ) -> tuple[ApiKey, str]:
         """Create a key for `maker`. Raises BadRequest if the account has MAX_VALID_KEYS."""
-        owner = maker.account_id
-        if not await has_room(
-            self._database, "api_keys", owner, MAX_VALID_KEYS, session, valid_filter()
-        ):
-            rule = f"at most {MAX_VALID_KEYS} keys that are valid; revoke one first"
-            raise BadRequest(f"name: {rule}")
-        return await self.create(maker.account_id, name, scopes, expires_at, maker.actor, session)
+        owner, limit = maker.account_id, MAX_VALID_KEYS
+        if not await has_room(self._database, "api_keys", owner, limit, session, valid_filter()):
+            raise BadRequest(f"name: at most {limit} keys that are valid; revoke one first")
+        return await self.create(owner, name, scopes, expires_at, maker.actor, session)
 
     async def principals_of(self, key_ids: Sequence[UUID]) -> dict[UUID, Principal]:
         """Return the principals of the valid keys among `key_ids`, by key id."""
@@ -162,7 +159,13 @@ class ApiKeys:
         return key
 
     async def _find(self, digest: bytes) -> ApiKey:
-        return _check(await self._look_ups.submit(digest))
+        row = await self._look_ups.submit(digest)
+        if row is None:
+            raise Unauthorized("API key: unknown")
+        key = as_struct(ApiKey, row)
+        if key.revoked_at is not None:
+            raise Unauthorized("API key: revoked", code=ErrorCode.KEY_REVOKED)
+        return key
 
     async def _find_all(self, digests: Sequence[bytes]) -> Sequence[dict[str, Any] | None]:
         matching = {"sha256": {"$in": digests}}
@@ -173,6 +176,10 @@ class ApiKeys:
     async def page(self, account_id: UUID, page: int, page_size: int) -> tuple[list[ApiKey], int]:
         found, total = await self._pages.find({"account_id": account_id}, page, page_size)
         return [self._with_last_use(one) for one in found], total
+
+    async def find_all(self, ids: Sequence[UUID]) -> dict[UUID, ApiKey]:
+        """Return keys, even revoked ones, by their ids."""
+        return await self._pages.by_ids(ids)
 
     async def find(self, key_id: UUID) -> ApiKey | None:
         """Return a key, even a revoked one; None if there is none."""
@@ -233,13 +240,3 @@ class ApiKeys:
     async def list(self, account_id: UUID) -> list[ApiKey]:
         rows = self._keys.find({"account_id": account_id}).sort("_id", -1)
         return [self._key(row) async for row in rows]
-
-
-def _check(row: Mapping[str, Any] | None) -> ApiKey:
-    """Decode a key. Raises Unauthorized if there is none, or it is revoked."""
-    if row is None:
-        raise Unauthorized("API key: unknown")
-    key = as_struct(ApiKey, row)
-    if key.revoked_at is not None:
-        raise Unauthorized("API key: revoked", code=ErrorCode.KEY_REVOKED)
-    return key

@@ -8,11 +8,11 @@ change of role or end of session. Frequent callers queue (`stores/mongodb/accoun
 removals and revocations find the document free.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 from uuid import UUID
 
-import msgspec
+from msgspec.structs import replace
 
 from tracker.access.invitations import Invitation
 from tracker.access.principal import Actor, ActorKind, Author, Principal
@@ -70,16 +70,12 @@ class Authority:
         if actor.kind == ActorKind.MEMBER:
             member = {"account_id": account_id, "person_id": actor.id}
             row = await _find_and_lock(self._members, member, session)
-            return None if row is None else _limited(principal, SCOPES_OF[Role(row["role"])])
+            return None if row is None else replace(principal, scopes=SCOPES_OF[Role(row["role"])])
         valid = {"_id": actor.id, "account_id": account_id, "revoked_at": None}
         row = await _find_and_lock(self._api_keys, valid, session)
         if row is None or (row["expires_at"] is not None and row["expires_at"] <= now()):
             return None
-        return _limited(principal, row["scopes"], expires_at=row["expires_at"])
-
-
-def _limited(principal: Principal, scopes: Collection[str] | None, **fields: Any) -> Principal:
-    return msgspec.structs.replace(principal, scopes=scopes, **fields)
+        return replace(principal, scopes=row["scopes"], expires_at=row["expires_at"])
 
 
 async def _find_and_lock(

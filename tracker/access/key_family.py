@@ -3,28 +3,14 @@
 Searches begin at an account's valid keys, whose number is limited.
 """
 
-from collections.abc import Collection, Sequence
-from datetime import datetime
-from typing import Any, Final
+from collections.abc import Collection
+from typing import Any
 from uuid import UUID
-
-import msgspec
 
 from tracker.access.principal import ActorKind
 from tracker.clock import now
-from tracker.stores.mongodb.documents import as_struct
 from tracker.stores.mongodb.drivers import Database
 from tracker.stores.mongodb.transaction import MongoSession
-
-_MADE_BY_KEYS: Final = {"created_by.kind": ActorKind.API_KEY}
-
-
-class KeyMaker(msgspec.Struct, frozen=True, kw_only=True):
-    """The key that created another."""
-
-    id: UUID
-    name: str
-    revoked_at: datetime | None
 
 
 def valid_filter() -> dict[str, Any]:
@@ -37,13 +23,8 @@ class KeyFamily:
     """The keys that an account's keys have made."""
 
     def __init__(self, database: Database) -> None:
-        self._database = database
-
-    async def parents(self, parent_ids: Sequence[UUID]) -> dict[UUID, KeyMaker]:
-        rows = self._database["api_keys"].find(
-            {"_id": {"$in": [*parent_ids]}}, ["name", "revoked_at"]
-        )
-        return {row["_id"]: as_struct(KeyMaker, row) async for row in rows}
+        self._keys = database["api_keys"]
+        self._accounts = database["accounts"]
 
     async def descendants(
         self, account_id: UUID, session: MongoSession | None = None
@@ -52,10 +33,9 @@ class KeyFamily:
 
         Revoked keys have descendants too.
         """
-        made = {"account_id": account_id, **_MADE_BY_KEYS, **valid_filter()}
-        rows = (
-            self._database["api_keys"].find(made, ["created_by.id"], session=session).sort("_id", 1)
-        )
+        by_keys = {"created_by.kind": ActorKind.API_KEY}
+        made = {"account_id": account_id, **by_keys, **valid_filter()}
+        rows = self._keys.find(made, ["created_by.id"], session=session).sort("_id", 1)
         maker_of = {row["_id"]: row["created_by"]["id"] async for row in rows}
         known = await self._makers(account_id, set(maker_of.values()), session)
         found: dict[UUID, list[UUID]] = {}
@@ -84,5 +64,5 @@ class KeyFamily:
             {"$unwind": "$key"},
             {"$project": {"_id": "$key._id", "maker": "$key.created_by.id"}},
         ]
-        rows = self._database["accounts"].aggregate(pipeline, session=session)
+        rows = self._accounts.aggregate(pipeline, session=session)
         return {row["_id"]: row.get("maker") async for row in rows}

@@ -127,16 +127,16 @@ class RateLimiter:
     async def count_person(self, person_id: UUID, account_id: UUID) -> list[Usage]:
         """Count a request of a person in an account, as `count` does, whatever the session."""
         member = f"{account_id}:{person_id}"
-        return await self.count_scopes(
-            [(keys.rate_limit(self._session.name, member), self._session)]
-        )
+        key = keys.rate_limit(self._session.name, member)
+        return await self.count_scopes([(key, self._session)])
 
     async def count_scopes(self, counters: _Counters) -> list[Usage]:
         """Count one request in each of the `counters`, as `count` does."""
         wanted = [(key, scope) for key, scope in counters if scope.limit]
         if not wanted:
             return []
-        answer = await self._count(wanted)
+        is_enforced = not self._breaker.is_open and self._budget.allows(OptionalWrite.RATE_LIMIT)
+        answer = await self._groups.submit(wanted) if is_enforced else None
         now = now_ms()
         if answer is None:
             RATE_LIMIT_UNENFORCED.inc()
@@ -154,25 +154,18 @@ class RateLimiter:
         with contextlib.suppress(RedisError):
             await self._redis.delete(key)
 
-    async def _count(self, wanted: _Counters) -> Sequence[int] | None:
-        """Return each counter's requests and milliseconds left; None if Redis is unavailable."""
-        if self._breaker.is_open or not self._budget.allows(OptionalWrite.RATE_LIMIT):
-            return None
-        return await self._groups.submit(wanted)
-
     async def _count_group(self, group: Sequence[_Counters]) -> Sequence[Sequence[int] | None]:
-        """Return the script's reply for each request, or None if Redis is unavailable."""
+        """Return each counter's requests and milliseconds left; None if Redis is unavailable."""
         if self._breaker.is_open:
             return [None] * len(group)
         if is_cluster(self._redis):
             return await asyncio.gather(*map(self._count_in_turn, group))
         try:
-            replies: Sequence[Sequence[int]] = await self._run_script(group)
+            return await self._run_script(group)
         except RedisError as error:
             self._breaker.record_failure(error)
             log.warning("rate limits are not enforced", error=type(error).__name__)
             return [None] * len(group)
-        return replies
 
     async def _count_in_turn(self, counters: _Counters) -> Sequence[int] | None:
         """Count as the script does, but with counters on different servers."""

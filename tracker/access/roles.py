@@ -4,9 +4,6 @@ from collections.abc import Sequence
 from enum import StrEnum
 from typing import Final
 
-from tracker.access.principal import Principal
-from tracker.errors import ErrorCode, Forbidden
-
 
 class Role(StrEnum):
     """The roles of members, the most powerful first."""
@@ -25,10 +22,3 @@ SCOPES_OF: Final[dict[Role, Sequence[str] | None]] = {
     Role.VIEWER: tuple(f"{one}:read" for one in (*_EDITABLE, *_READABLE)),
 }
 """The scopes of each role; None is every scope. Only owners change members and the account."""
-
-
-def require_authority(principal: Principal, *roles: Role) -> None:
-    """Raises Forbidden unless the principal has all scopes of the `roles` to grant or take."""
-    for role in roles:
-        if not principal.covers(SCOPES_OF[role]):
-            raise Forbidden(f"role: {role} has scopes that you lack", code=ErrorCode.MISSING_SCOPE)

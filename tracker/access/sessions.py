@@ -200,32 +200,18 @@ def _expiry(created_at: datetime, used_at: datetime) -> datetime:
     return min(used_at + IDLE_TIMEOUT, created_at + LIFETIME)
 
 
+_SAME_ACCOUNT: Final = {"$eq": ["$account_id", "$$account"]}
+_SAME_PERSON: Final = {"$eq": ["$person_id", "$$person"]}
 _MEMBER: Final = {
     "$lookup": {
         "from": "members",
         "let": {"account": "$account_id", "person": "$person_id"},
-        "pipeline": [
-            {
-                "$match": {
-                    "$expr": {
-                        "$and": [
-                            {"$eq": ["$account_id", "$$account"]},
-                            {"$eq": ["$person_id", "$$person"]},
-                        ]
-                    }
-                }
-            }
-        ],
+        "pipeline": [{"$match": {"$expr": {"$and": [_SAME_ACCOUNT, _SAME_PERSON]}}}],
         "as": "member",
     }
 }
 _PERSON: Final = {
-    "$lookup": {
-        "from": "people",
-        "localField": "person_id",
-        "foreignField": "_id",
-        "as": "person",
-    }
+    "$lookup": {"from": "people", "localField": "person_id", "foreignField": "_id", "as": "person"}
 }
 
 
@@ -237,12 +223,6 @@ def _with_role(wanted: Mapping[str, Any]) -> list[Mapping[str, Any]]:
         _PERSON,
         {"$unwind": "$member"},
         {"$unwind": "$person"},
-        {
-            "$set": {
-                "role": "$member.role",
-                "name": "$person.name",
-                "email": "$person.email",
-            }
-        },
+        {"$set": {"role": "$member.role", "name": "$person.name", "email": "$person.email"}},
         {"$unset": ["member", "person", "sha256"]},
     ]

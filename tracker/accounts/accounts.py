@@ -46,10 +46,9 @@ class Accounts:
 
     async def rename(self, account_id: UUID, name: str) -> Account:
         """Rename an account and return it. Raises NotFound if there is none."""
-        update = {"$set": {"name": name}}
-        return as_struct(
-            Account, await updated(self._accounts, {"_id": account_id}, update, "account")
-        )
+        change = {"$set": {"name": name}}
+        row = await updated(self._accounts, {"_id": account_id}, change, "account")
+        return as_struct(Account, row)
 
     async def names(self, ids: Collection[UUID]) -> dict[UUID, str]:
         rows = self._accounts.find({"_id": {"$in": [*ids]}}, ["name"])

@@ -26,11 +26,7 @@ from tracker.syntax.email import normal_email
 
 
 class TokenPreview(NamedTuple):
-    """What the holder of a token sees before using it.
-
-    `has_password`: the person exists. `needs_code` is False for invitations: it would reveal a
-    second factor.
-    """
+    """The purpose of a token. `needs_code` is False for invitations: it would reveal a factor."""
 
     kind: InvitationKind
     email: str | None
@@ -61,17 +57,17 @@ class Joining:
         self._limit = limit
 
     async def preview(self, token: str) -> TokenPreview:
-        """Return the purpose of a token, without using it. Raises NotFound if it is not open."""
+        """Return the purpose of a token, without using it."""
         invitation = await self._find_open(token)
-        person = await self._find_person(invitation.email)
-        account = None
+        email, account = invitation.email, None
+        person = None if email is None else await self._identity.people.find_by_email(email)
         if invitation.kind == InvitationKind.INVITATION and invitation.account_id is not None:
             account = await self._accounts.find(invitation.account_id)
         elif person is not None:
             _check_still_valid(invitation, await self._identity.members.of_person(person.id))
         return TokenPreview(
             kind=invitation.kind,
-            email=invitation.email,
+            email=email,
             account=account,
             role=invitation.role if account else None,
             has_password=person is not None,
@@ -79,17 +75,13 @@ class Joining:
         )
 
     async def join(self, token: str, form: JoinForm, client: SessionClient) -> tuple[Session, str]:
-        """Use a token; return a new session of its person, and the session's secret.
-
-        Raises NotFound if the token is not open, BadRequest if a field breaks a rule. Raises
-        Unauthorized if a password or code is wrong, RateLimited after too many attempts.
-        """
+        """Use a token; return a new session of its person, and the session's secret."""
         invitation = await self._find_open(token)
         if invitation.kind == InvitationKind.PASSWORD_RESET:
             person = await self._reset(token, invitation, form, client)
         else:
             email = _email(invitation, form)
-            if await self._find_person(email):
+            if await self._identity.people.find_by_email(email):
                 person = await self._join_existing(token, email, form, client)
             else:
                 person = await self._join_new(token, invitation, email, form, client)
@@ -106,9 +98,6 @@ class Joining:
         if not await self._identity.authority.may_still_create(invitation, transaction):
             raise token_expired()
         return invitation
-
-    async def _find_person(self, email: str | None) -> Person | None:
-        return None if email is None else await self._identity.people.find_by_email(email)
 
     async def _join_existing(
         self, token: str, email: str, form: JoinForm, client: SessionClient
@@ -157,7 +146,7 @@ class Joining:
     async def _reset(
         self, token: str, invitation: Invitation, form: JoinForm, client: SessionClient
     ) -> Person:
-        """Set the person's new password and end their sessions; return the person."""
+        """Set the person's new password, and end their sessions."""
         person = invitation.person_id and await self._identity.people.find(invitation.person_id)
         if not person:
             raise token_expired()
@@ -204,7 +193,7 @@ class Joining:
 
 
 def _email(invitation: Invitation, form: JoinForm) -> str:
-    """Return the e-mail of the joining person. Raises BadRequest if it is missing or another."""
+    """Return the e-mail of the joining person."""
     if form.email is None:
         if invitation.email is None:
             raise BadRequest("email: required")
@@ -222,10 +211,7 @@ def _needs_code(invitation: Invitation, person: Person | None) -> bool:
 
 
 def _check_still_valid(reset: Invitation, members: list[Member]) -> None:
-    """Raises NotFound if a reset may no longer be used.
-
-    An account may reset only members of no other account: its maker would get into the others.
-    """
+    """An account may reset only members of no other: its maker would get into the others."""
     now_in = [(one.account_id, one.role) for one in members]
     if reset.account_id is not None and now_in != [(reset.account_id, reset.role)]:
         raise token_expired()

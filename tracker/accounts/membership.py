@@ -13,7 +13,7 @@ from tracker.access.audit import AuditObject, FieldChange
 from tracker.access.authority import MEMBERS_SCOPE
 from tracker.access.invitations import Invitation, InvitationKind
 from tracker.access.principal import OPERATOR, Author
-from tracker.access.roles import Role, require_authority
+from tracker.access.roles import SCOPES_OF, Role
 from tracker.accounts.identity import Identity
 from tracker.accounts.members import ALREADY_MEMBER, Member
 from tracker.accounts.people import Person
@@ -37,10 +37,7 @@ class Membership:
         self._identity = identity
 
     async def invite(self, author: Author, email: str | None, role: Role) -> tuple[Invitation, str]:
-        """Invite a person, replacing an earlier invitation; return the invitation and its token.
-
-        Raises BadRequest if the person is a member, or too many invitations are open.
-        """
+        """Replace an earlier invitation of the person; return the new one and its token."""
         new = Invitation(
             kind=InvitationKind.INVITATION,
             account_id=author.account_id,
@@ -49,10 +46,13 @@ class Membership:
             created_by=author.actor,
         )
 
+        members = self._identity.members
+
         async def work(session: MongoSession) -> tuple[Invitation, str]:
             until = await self._require(author, session, role)
-            if email is not None:
-                await self._check_no_member(author.account_id, email, session)
+            person = email and await self._identity.people.find_by_email(email, session)
+            if person and await members.find_person(author.account_id, person.id, session):
+                raise BadRequest(ALREADY_MEMBER, code=ErrorCode.ALREADY_TAKEN)
             for earlier in await self._identity.invitations.replaced_by(new, session):
                 await self._withdraw(author, earlier, session)
             made = await self._identity.invitations.create(new, session, until)
@@ -66,16 +66,13 @@ class Membership:
         return await run_in_turn(self._identity.database, author.account_id, work)
 
     async def withdraw(self, author: Author, invitation: Invitation) -> None:
-        """Withdraw an open invitation or password reset. Raises NotFound if it is not open."""
+        """Withdraw an open invitation or password reset."""
         await run_in_transaction(
             self._identity.database, lambda session: self._withdraw(author, invitation, session)
         )
 
     async def change_role(self, author: Author, member_id: UUID, role: Role) -> Member:
-        """Change a member's role and end the member's sessions.
-
-        Raises BadRequest for the last owner, NotFound if there is no such member.
-        """
+        """Change a member's role, and end the member's sessions."""
 
         async def work(session: MongoSession) -> Member:
             member = _found("member", await self._identity.members.find(member_id, session))
@@ -93,10 +90,7 @@ class Membership:
         return await run_in_turn(self._identity.database, author.actor.queue_key, work)
 
     async def remove(self, author: Author, member_id: UUID) -> None:
-        """Remove a member from the account, and end the member's sessions there.
-
-        Raises BadRequest for the last owner, NotFound if there is no such member.
-        """
+        """Remove a member from the account, and end the member's sessions there."""
 
         async def work(session: MongoSession) -> None:
             member = _found("member", await self._identity.members.find(member_id, session))
@@ -110,14 +104,12 @@ class Membership:
         await run_in_transaction(self._identity.database, work)
 
     async def reset_password(self, author: Author, member_id: UUID) -> tuple[Invitation, str]:
-        """Create a password reset for a member; return it and its token.
-
-        Raises Forbidden if the person is in other accounts too: the author would get into them.
-        """
+        """Create a password reset for a member of no other account; return it and its token."""
 
         async def work(session: MongoSession) -> tuple[Invitation, str]:
             member = _found("member", await self._identity.members.find(member_id, session))
             until = await self._require(author, session, member.role)
+            # The author would get into the person's other accounts.
             if await self._identity.members.of_person(member.person_id, session) != [member]:
                 raise Forbidden(_NOT_HERE_ALONE)
             locked = await self._identity.people.lock(member.person_id, session)
@@ -163,7 +155,10 @@ class Membership:
     ) -> datetime | None:
         """Lock the author's authority to change `roles`; return when it expires, if it does."""
         present = await self._identity.authority.lock(author, MEMBERS_SCOPE, session)
-        require_authority(present, *roles)
+        for role in roles:
+            if not present.covers(SCOPES_OF[role]):
+                message = f"role: {role} has scopes that you lack"
+                raise Forbidden(message, code=ErrorCode.MISSING_SCOPE)
         return present.expires_at
 
     async def _create_reset(
@@ -201,11 +196,6 @@ class Membership:
         member = await self._identity.members.find_person(account_id, person_id, session)
         member_id = None if member is None else member.id
         return AuditObject(kind="member", id=member_id, name=reset.email or _ANYONE)
-
-    async def _check_no_member(self, account_id: UUID, email: str, session: MongoSession) -> None:
-        person = await self._identity.people.find_by_email(email, session)
-        if person and await self._identity.members.find_person(account_id, person.id, session):
-            raise BadRequest(ALREADY_MEMBER, code=ErrorCode.ALREADY_TAKEN)
 
     async def _member_object(self, member: Member, session: MongoSession) -> AuditObject:
         person = await self._identity.people.find(member.person_id, session)

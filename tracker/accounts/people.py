@@ -169,14 +169,8 @@ class People:
     ) -> bool:
         """Make `new_totp` the person's secret; return False if it has changed."""
         waiting = {"_id": person.id, "totp": None, "new_totp": person.new_totp}
-        fields = {
-            "totp": person.new_totp,
-            "new_totp": None,
-            "new_totp_session": None,
-            "totp_step": step,
-            "recovery_codes": recovery_codes,
-        }
-        return await self._change_credentials(waiting, fields, session)
+        used = {"totp": person.new_totp, "totp_step": step, "recovery_codes": recovery_codes}
+        return await self._change_credentials(waiting, {**WITHOUT_TOTP, **used}, session)
 
     async def switch_totp_off(self, person: Person, session: MongoSession) -> None:
         await self._change_credentials({"_id": person.id}, WITHOUT_TOTP, session)

@@ -4,6 +4,7 @@ Guarantee: a code works once. A conditional write records its use, so a simultan
 """
 
 import time
+from functools import partial
 from typing import Final
 
 import structlog
@@ -38,7 +39,7 @@ class SecondFactor:
     async def check(self, person: Person, code: str | None, address: str) -> None:
         """Use up a code of the app, or a recovery code, if the second factor is on.
 
-        Raises Unauthorized if it is missing, wrong or used. Raises Unavailable as `open` does.
+        Raises Unauthorized if it is missing, wrong or used.
         """
         if not person.has_totp:
             return
@@ -48,21 +49,16 @@ class SecondFactor:
             raise Unauthorized(WRONG_CODE, code=ErrorCode.CODE_REQUIRED)
 
     async def accepts(self, person: Person, code: str, address: str) -> bool:
-        """Use up a code; return False, audited, if it is wrong or used.
-
-        Raises Unavailable as `open` does.
-        """
+        """Use up a code; return False, audited, if it is wrong or used."""
         if await self._use(person, totp.normal_code(code), address):
             return True
         SIGN_INS_REFUSED.inc()
         log.info("sign-in refused", why="code", person_id=str(person.id), network=address)
 
-        async def record(transaction: MongoSession) -> None:
-            await self._identity.record_for_person(
-                person.actor, address, "totp.refused", transaction
-            )
-
-        await run_in_transaction(self._identity.database, record)
+        await run_in_transaction(
+            self._identity.database,
+            partial(self._identity.record_for_person, person.actor, address, "totp.refused"),
+        )
         return False
 
     def seal(self, person: Person, secret: str) -> str:

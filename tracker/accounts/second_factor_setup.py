@@ -5,7 +5,6 @@ needs both the password and a code.
 """
 
 import time
-from typing import NamedTuple
 
 from tracker.access.audit import FieldChange
 from tracker.access.sessions import SESSION_ENDED, Session
@@ -19,21 +18,6 @@ from tracker.errors import BadRequest, Unauthorized
 from tracker.stores.mongodb.transaction import MongoSession, run_in_transaction
 
 _PASSWORD = "password"  # noqa: S105
-
-
-class NewSecret(NamedTuple):
-    """The secret for an authenticator app, and the URI that carries it."""
-
-    secret: str
-    uri: str
-
-
-class SwitchedOn(NamedTuple):
-    """The recovery codes, which are shown once, and the new session that replaces all."""
-
-    recovery_codes: list[str]
-    session: Session
-    session_secret: str
 
 
 class SecondFactorSetup:
@@ -53,12 +37,8 @@ class SecondFactorSetup:
         self._second_factor = second_factor
         self._issuer = issuer
 
-    async def begin(self, requester: Requester, password: str) -> NewSecret:
-        """Return a new secret, which takes effect with its first code.
-
-        Raises BadRequest if the second factor is on or the password is wrong, RateLimited after too
-        many attempts.
-        """
+    async def begin(self, requester: Requester, password: str) -> tuple[str, str]:
+        """Return a secret, which takes effect with its first code, and its otpauth:// URI."""
         person = await self._sign_in.confirm(
             requester.session, _PASSWORD, password, requester.client
         )
@@ -70,13 +50,12 @@ class SecondFactorSetup:
             "new_totp_session": requester.session.id,
         }
         await self._identity.people.change(person.id, waiting)
-        return NewSecret(secret, totp.setup_uri(secret, person.email, self._issuer))
+        return secret, totp.setup_uri(secret, person.email, self._issuer)
 
-    async def switch_on(self, requester: Requester, code: str) -> SwitchedOn:
-        """Switch the second factor on, end every session, and return the recovery codes.
+    async def switch_on(self, requester: Requester, code: str) -> tuple[list[str], str]:
+        """Switch the second factor on; return recovery codes, and the new session's secret.
 
-        Raises BadRequest without a setup or for a wrong code, Unauthorized if the session has
-        ended.
+        Raises BadRequest if it is not set up or `code` is wrong, Unauthorized without a session.
         """
         person = await self._identity.people.find(requester.session.person_id)
         if person is None:
@@ -91,23 +70,23 @@ class SecondFactorSetup:
         codes = totp.new_recovery_codes()
         digests = [totp.recovery_digest(person.id, one) for one in codes]
 
-        async def work(transaction: MongoSession) -> SwitchedOn:
+        async def work(transaction: MongoSession) -> tuple[list[str], str]:
             if not await self._identity.people.switch_totp_on(person, step, digests, transaction):
                 raise BadRequest("totp: was set up again in the meantime")
             new_list = {"recovery_codes": FieldChange(before=0, after=len(codes))}
-            session, secret = await self._self_service.renew(
+            _, session_secret = await self._self_service.renew(
                 requester, "totp.enabled", transaction, new_list, requester.session.created_at
             )
-            return SwitchedOn(codes, session, secret)
+            return codes, session_secret
 
         return await run_in_transaction(self._identity.database, work)
 
     async def switch_off(
         self, requester: Requester, password: str, code: str
     ) -> tuple[Session, str]:
-        """Switch the second factor off and end every session; return a new one, and its secret.
+        """Switch the second factor off; return a new session, and its secret.
 
-        Raises BadRequest if it is off or a secret is wrong, RateLimited after too many attempts.
+        Raises BadRequest if it is off.
         """
         person = await self._sign_in.confirm(
             requester.session, _PASSWORD, password, requester.client, code

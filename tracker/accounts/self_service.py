@@ -37,10 +37,7 @@ class SelfService:
         self._sign_in = sign_in
 
     async def switch(self, requester: Requester, account_id: UUID) -> tuple[Session, str]:
-        """Return a new session in another account, and its secret; the old one ends.
-
-        Raises Forbidden if the person is no member, Unauthorized if the old session has ended.
-        """
+        """Return a new session in another account, and its secret; the old one ends."""
         old = requester.session
 
         async def work(transaction: MongoSession) -> tuple[Session, str]:
@@ -60,7 +57,7 @@ class SelfService:
         return await run_in_transaction(self._identity.database, work)
 
     async def end(self, requester: Requester, session_id: UUID) -> None:
-        """End one session of the person. Raises NotFound if the person has no such session."""
+        """End one session of the person."""
 
         async def work(transaction: MongoSession) -> None:
             own = await self._identity.sessions.of_person(requester.session.person_id, transaction)
@@ -82,10 +79,7 @@ class SelfService:
     async def change_password(
         self, requester: Requester, current: str, new: str
     ) -> tuple[Session, str]:
-        """Set a new password and end every session; return a new one, and its secret.
-
-        Raises BadRequest if a password is wrong or too short, RateLimited after too many attempts.
-        """
+        """Set a new password and end every session; return a new one, and its secret."""
         check_new_password(new, "new_password")
         person = await self._sign_in.confirm(
             requester.session, CURRENT_PASSWORD, current, requester.client
@@ -129,10 +123,10 @@ class SelfService:
             if person is None or person.name == name:
                 return
             await self._identity.people.change(person.id, {"name": name}, transaction)
+            author = requester.author
             changes = {"name": FieldChange(before=person.name, after=name)}
-            actor, address = requester.author.actor, requester.author.address
             await self._identity.record_for_person(
-                actor, address, "person.changed", transaction, changes
+                author.actor, author.address, "person.changed", transaction, changes
             )
 
         await run_in_transaction(self._identity.database, work)

@@ -45,7 +45,7 @@ class SigningIn:
     ) -> Person:
         """Return the person with these credentials. Codes share the passwords' limits.
 
-        Raises Unauthorized if one of them is wrong, RateLimited after too many attempts.
+        Raises Unauthorized if one of them is wrong.
         """
         person = await self._identity.people.find_by_email(email)
         if not await self._matches(email, person, password, client) or person is None:
@@ -55,10 +55,7 @@ class SigningIn:
         return await self._with_current_hash(person, password)
 
     async def check_code(self, person: Person, code: str | None, client: SessionClient) -> None:
-        """Check the second factor of a person who resets the password.
-
-        Raises Unauthorized if it is missing or wrong, RateLimited after too many attempts.
-        """
+        """Check the second factor of a person who resets the password."""
         if not person.has_totp:
             return
         refusal = await self._limit.count_email(person.email)
@@ -77,8 +74,8 @@ class SigningIn:
     ) -> Person:
         """Check the password that a session's person has typed again; return the person.
 
-        A stolen session allows no more guesses than a stranger has. Raises BadRequest if password
-        or code is wrong, RateLimited after too many attempts.
+        A stolen session allows no more guesses than a stranger has. Raises BadRequest if one is
+        wrong.
         """
         person = await self._identity.people.find(session.person_id)
         email = person.email if person else ""
@@ -93,10 +90,7 @@ class SigningIn:
         return person
 
     async def start_session(self, person: Person, client: SessionClient) -> tuple[Session, str]:
-        """Start a session of an identified person, in the last used account.
-
-        Raises Forbidden if the person is in no account, Unauthorized if `person` is outdated.
-        """
+        """Start a session of an identified person, in the last used account."""
 
         async def work(transaction: MongoSession) -> tuple[Session, str]:
             member = await self._identity.members.last_used(person, transaction)

@@ -98,10 +98,7 @@ class TimeZones:
         return await calendar_in(self._reader, account_id)
 
     async def request(self, account_id: UUID, zone: str) -> tuple[str, Calendar]:
-        """Request another zone; return the zone requested before, and the account's calendar.
-
-        Raises NotFound if there is no such account, BadRequest if its zone has changed too often.
-        """
+        """Request another zone; return the zone requested before, and the account's calendar."""
 
         async def work(session: MongoSession) -> tuple[str, Calendar]:
             row = await self._accounts.find_one({"_id": account_id}, FIELDS, session=session)
@@ -137,7 +134,7 @@ def zones_from_row(row: Mapping[str, Any]) -> AccountZones:
 
 
 def checked_zone(name: object) -> str:
-    """Return `name` if it is a time zone. Raises BadRequest if not."""
+    """Return `name`. Raises BadRequest if it is no time zone."""
     if not isinstance(name, str) or not is_zone(name):
         raise BadRequest("time_zone: must be an IANA time zone such as Europe/Berlin or UTC")
     return name

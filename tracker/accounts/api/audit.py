@@ -82,9 +82,9 @@ async def show_history(call: AccountCall[Paged, Nothing]) -> Page[HistoryRecord]
 
 
 async def _page(
-    call: AccountCall[Paged, Nothing], kind: type[_Record], **filters: Any
+    call: AccountCall[Any, Nothing], kind: type[_Record], **filters: Any
 ) -> Page[_Record]:
-    query = call.query
+    query: Paged = call.query
     entries, total = await call.web.audit.page(
         call.account_id, query.page, query.page_size, **filters
     )

@@ -100,9 +100,9 @@ class RevokeApiKey(msgspec.Struct, kw_only=True):
 async def _show(services: AccountServices, keys: Sequence[ApiKey]) -> list[ApiKeyRecord]:
     if not keys:
         return []
-    family = services.access.api_keys.family
-    parents = await family.parents([one.parent_id for one in keys if one.parent_id])
-    descendants = await family.descendants(keys[0].account_id)
+    api_keys = services.access.api_keys
+    parents = await api_keys.find_all([one.parent_id for one in keys if one.parent_id])
+    descendants = await api_keys.family.descendants(keys[0].account_id)
     return [
         record_of(
             ApiKeyRecord,

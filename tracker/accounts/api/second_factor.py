@@ -77,9 +77,10 @@ async def begin(call: AccountCall[Nothing, ConfirmPassword]) -> TotpSetup:
 async def switch_on(call: AccountCall[Nothing, ConfirmCode]) -> AnswerWithHeaders[RecoveryCodes]:
     """Switch the second factor on. Every other session ends, and the cookie changes."""
     services = call.services
-    done = await services.second_factor_setup.switch_on(requester_of(call), call.body.code)
-    codes = RecoveryCodes(recovery_codes=done.recovery_codes)
-    return AnswerWithHeaders(codes, new_session_cookie(services, done.session_secret))
+    setup = services.second_factor_setup
+    codes, session_secret = await setup.switch_on(requester_of(call), call.body.code)
+    shown = RecoveryCodes(recovery_codes=codes)
+    return AnswerWithHeaders(shown, new_session_cookie(services, session_secret))
 
 
 @endpoint(

@@ -125,7 +125,7 @@ def owner_id(stored: bytes) -> UUID:
 
 
 def as_document(struct: msgspec.Struct) -> dict[str, Any]:
-    fields = msgspec.to_builtins(struct, builtin_types=_OF_DRIVER)
+    fields: dict[str, Any] = msgspec.to_builtins(struct, builtin_types=_OF_DRIVER)
     fields["_id"] = fields.pop("id")
     return fields
 
