@@ -1,4 +1,7 @@
-"""`/api/invitations`: invite people to an account, list and withdraw open invitations."""
+"""`/api/invitations` and `/api/password-resets`: links with which people join or set a password.
+
+`api/members` creates password resets.
+"""
 
 from functools import partial
 from typing import Annotated
@@ -7,7 +10,7 @@ from uuid import UUID
 import msgspec
 from msgspec import Meta, field
 
-from tracker.access.invitations import Invitation, join_url
+from tracker.access.invitations import Invitation, InvitationKind, join_url
 from tracker.access.principal import Actor
 from tracker.accounts.api.members import MemberRole
 from tracker.accounts.services import AccountCall
@@ -92,4 +95,39 @@ async def withdraw(call: AccountCall[Nothing, Nothing]) -> Done:
     """Withdraw an open invitation."""
     invitation = await INVITATIONS.find(call)
     await call.services.membership.withdraw(call.author, invitation)
+    return Done()
+
+
+class PasswordResetRecord(msgspec.Struct, kw_only=True):
+    """An open password reset, without its link."""
+
+    id: UUID
+    person_id: UUID
+    email: str
+    created_at: Timestamp
+    expires_at: Timestamp
+    created_by: Actor
+
+
+RESETS: Resource[Invitation, PasswordResetRecord] = Resource(
+    "password reset",
+    lambda call: call.services.access.invitations.find(call.ids[0], InvitationKind.PASSWORD_RESET),
+    one_by_one(partial(record_of, PasswordResetRecord)),
+)
+
+
+@endpoint("GET", "/api/password-resets", "members:read")
+async def list_resets(call: AccountCall[AccountPage, Nothing]) -> Page[PasswordResetRecord]:
+    """List the account's open password resets, newest first, without their links."""
+    fetch = partial(
+        call.services.access.invitations.page, call.account_id, kind=InvitationKind.PASSWORD_RESET
+    )
+    return await RESETS.page(call, call.query, fetch)
+
+
+@endpoint("DELETE", "/api/password-resets/{id}", "members:write")
+async def withdraw_reset(call: AccountCall[Nothing, Nothing]) -> Done:
+    """Withdraw an open password reset."""
+    reset = await RESETS.find(call)
+    await call.services.membership.withdraw(call.author, reset)
     return Done()

@@ -14,7 +14,6 @@ from tracker.accounts.api import (
     join,
     keys,
     members,
-    password_resets,
     second_factor,
     self_service,
     session,
@@ -81,7 +80,7 @@ _DECLARING = (
     *(short_links, short_link_changes, slugs, qr_codes, tags, domains, event_configs, testing),
     *(clicks, conversions, conversion_delays, conversion_warnings, refused_postbacks),
     *(webhooks, templates, statistics, deliveries),
-    *(keys, account, audit, members, invitations, password_resets),
+    *(keys, account, audit, members, invitations),
     *(reports, overview, values, live, shares, views),
     *(session, self_service, second_factor, join, shared),
 )
