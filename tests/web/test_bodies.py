@@ -203,10 +203,10 @@ async def test_one_account_parses_one_large_body_at_once_and_a_few_wait(world: W
 
     async with permits.permit(world.other_account.id):
         waiting = asyncio.create_task(post())
-        await eventually(lambda: permits._waiting[world.account.id] == 1)
+        await eventually(lambda: permits._waiting._in_flight[world.account.id] == 1)
         refused = await post()
     assert refused.status == 429
-    assert refused.error == "body: the account waits for too many large bodies; try again"
+    assert refused.error == "body: 1 large bodies of the account are under way; try again"
     assert (await waiting).status == 400
 
 

@@ -26,11 +26,14 @@ class AccountLimiter:
             limit = f"{self._per_account} {self._plural} of the account"
             raise RateLimited(f"{self._name}: {limit} are under way; try again", self._seconds)
         if self._in_flight.total() >= self._total:
-            message = f"{self._name}: too many {self._plural} are under way; try again"
-            raise Unavailable(message, {"Retry-After": str(self._seconds)})
+            raise self.too_many()
         self._in_flight[account_id] += 1
         try:
             yield
         finally:
             self._in_flight[account_id] -= 1
             self._in_flight += Counter()  # drops accounts at zero
+
+    def too_many(self) -> Unavailable:
+        message = f"{self._name}: too many {self._plural} are under way; try again"
+        return Unavailable(message, {"Retry-After": str(self._seconds)})

@@ -5,14 +5,13 @@ account fills the common queue.
 """
 
 import asyncio
-from collections import Counter
-from collections.abc import AsyncIterator, Iterator
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import NamedTuple
 from uuid import UUID
 from weakref import WeakValueDictionary
 
-from tracker.errors import RateLimited, Unavailable
+from tracker.limits.account_limiter import AccountLimiter
 
 
 class PermitLimits(NamedTuple):
@@ -31,13 +30,12 @@ class Permits:
     """
 
     def __init__(self, name: str, plural: str, permitted: PermitLimits, seconds: float) -> None:
-        self._name, self._plural = name, plural
-        self._limits = permitted
-        self._seconds, self._retry_seconds = seconds, max(1, round(seconds))
+        self._limits, self._seconds = permitted, seconds
+        waiting = (permitted.waiting_of_account, permitted.waiting_of_all)
+        self._waiting = AccountLimiter(name, plural, *waiting, seconds)
         self._all = asyncio.Semaphore(permitted.of_all)
         # A semaphore lives as long as a request of the account waits or works.
         self._of_account: WeakValueDictionary[UUID, asyncio.Semaphore] = WeakValueDictionary()
-        self._waiting = Counter[UUID]()
 
     @asynccontextmanager
     async def permit(self, account_id: UUID, seconds: float | None = None) -> AsyncIterator[None]:
@@ -50,29 +48,11 @@ class Permits:
             of_account = asyncio.Semaphore(self._limits.of_account)
             self._of_account[account_id] = of_account
         async with AsyncExitStack() as permits:
-            with self._queued(account_id):
+            with self._waiting.acquire(account_id):
                 try:
                     async with asyncio.timeout(self._seconds if seconds is None else seconds):
                         await permits.enter_async_context(of_account)
                         await permits.enter_async_context(self._all)
                 except TimeoutError:
-                    raise self._too_many() from None
+                    raise self._waiting.too_many() from None
             yield
-
-    @contextmanager
-    def _queued(self, account_id: UUID) -> Iterator[None]:
-        if self._waiting[account_id] >= self._limits.waiting_of_account:
-            message = f"{self._name}: the account waits for too many {self._plural}; try again"
-            raise RateLimited(message, self._retry_seconds)
-        if self._waiting.total() >= self._limits.waiting_of_all:
-            raise self._too_many()
-        self._waiting[account_id] += 1
-        try:
-            yield
-        finally:
-            self._waiting[account_id] -= 1
-            self._waiting += Counter()  # drops accounts at zero
-
-    def _too_many(self) -> Unavailable:
-        message = f"{self._name}: too many {self._plural} are under way; try again"
-        return Unavailable(message, {"Retry-After": str(self._retry_seconds)})

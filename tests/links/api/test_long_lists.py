@@ -37,13 +37,13 @@ async def test_a_list_that_searches_or_counts_links_waits_for_its_turn(
     }
     async with permits.permit(world.other_account.id):
         waiting = asyncio.create_task(world.api.get(next(iter(paths))))
-        await eventually(lambda: permits._waiting[account_id] == 1)
+        await eventually(lambda: permits._waiting._in_flight[account_id] == 1)
         for path, status in paths.items():
             response = await world.api.get(path)
             assert response.status == status, path
             if status == 429:
                 assert (
-                    response.error == "links: the account waits for too many long lists; try again"
+                    response.error == "links: 1 long lists of the account are under way; try again"
                 )
                 assert response.headers["Retry-After"] == "60"
     assert (await waiting).status == 200

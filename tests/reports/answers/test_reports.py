@@ -119,7 +119,7 @@ async def test_fifty_crossed_reports_of_one_account_do_not_block_another(
     for one in refused:
         assert isinstance(one, RateLimited)
         assert (one.message, one.headers) == (
-            "report: the account waits for too many reports that read every click; try again",
+            "report: 25 reports that read every click of the account are under way; try again",
             {"Retry-After": "30"},
         )
 

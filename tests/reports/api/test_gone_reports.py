@@ -37,5 +37,5 @@ async def test_a_report_ends_with_its_client(world: World, path: str) -> None:
     async with permits.permit(world.account.id, 60):
         async with client_of(world.client.port) as connection:
             connection.send(f"{head}\r\n\r\n".encode() + content)
-            await eventually(lambda: permits._waiting[world.account.id] == 1)
-        await eventually(lambda: permits._waiting[world.account.id] == 0)
+            await eventually(lambda: permits._waiting._in_flight[world.account.id] == 1)
+        await eventually(lambda: permits._waiting._in_flight[world.account.id] == 0)
