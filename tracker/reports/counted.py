@@ -13,7 +13,6 @@ from tracker.reports.dimensions import (
     DocumentKind,
 )
 from tracker.visitor_dimensions import NAMES as VISITOR_DIMENSIONS
-from tracker.visitor_dimensions import UNKNOWN
 
 
 class CountedField(NamedTuple):
@@ -47,15 +46,6 @@ def dimensions_in(combinations: Iterable[Sequence[str]]) -> list[str]:
     """Return the dimensions of all combinations, in the order of their stored names."""
     found = {name for names in combinations for name in names}
     return [name for name in COUNTED_DIMENSIONS if name in found]
-
-
-def value_of(name: str, of: DocumentKind) -> Any:
-    """Return the expression for a value. Events without a click have unknown values."""
-    field, absent = COUNTED_FIELDS[name]
-    if of == "clicks" or absent == UNKNOWN:
-        return {"$ifNull": [f"${field}", absent]}
-    no_click = {"$eq": [{"$type": "$link_id"}, "missing"]}
-    return {"$ifNull": [f"${field}", {"$cond": [no_click, UNKNOWN, absent]}]}
 
 
 def needed_for(group_by: str, filters: Collection[str]) -> tuple[str, ...]:
