@@ -9,7 +9,6 @@ from datetime import date, datetime, timedelta
 from decimal import Context, Decimal
 from typing import Final, Literal, NamedTuple
 
-import msgspec
 from msgspec.structs import replace
 
 from tracker.calendar import Calendar
@@ -21,29 +20,13 @@ Compared = Literal["previous_period", "previous_week", "previous_month", "previo
 DECIMALS: Final = 6
 """The decimals of a change, and of the conversion rate."""
 
-_POINTS: Final = "conversion_rate_points"
+RATE_POINTS: Final = "conversion_rate_points"
 
 # Sums of money have up to 34 digits.
 _EXACT: Final = Context(prec=50)
 
 _DAY: Final = timedelta(days=1)
 _WEEK: Final = timedelta(days=7)
-
-
-class MeasureChange(msgspec.Struct, frozen=True, kw_only=True):
-    """The change of each measure as a fraction: 0.25 is a quarter more. None where it was 0.
-
-    `conversion_rate_points` is the difference of the rates; None unless both have clicks.
-    """
-
-    clicks: float | None
-    unique_clicks: float | None
-    bot_clicks: float | None
-    conversions: float | None
-    conversion_rate: float | None
-    conversion_rate_points: float | None
-    value: float | None
-    payout: float | None
 
 
 def other_range(days: DayRange, compared: Compared) -> DayRange:
@@ -140,15 +123,16 @@ def _year_before(day: date) -> date:
     return day.replace(year=day.year - 1, day=28 if is_leap_day else day.day)
 
 
-def change_of(current: Measures, previous: Measures) -> MeasureChange:
-    return MeasureChange(
-        **{
-            name: _fraction(getattr(current, name), getattr(previous, name))
-            for name in MeasureChange.__struct_fields__
-            if name != _POINTS
-        },
-        conversion_rate_points=_points(current, previous),
-    )
+def change_of(current: Measures, previous: Measures) -> dict[str, float | None]:
+    """Return the change of each measure as a fraction: 0.25 is a quarter more. None where it was 0.
+
+    RATE_POINTS is the difference of the rates; None unless both have clicks.
+    """
+    fractions = {
+        name: _fraction(getattr(current, name), getattr(previous, name))
+        for name in (*Measures.__struct_fields__, "conversion_rate")
+    }
+    return {**fractions, RATE_POINTS: _points(current, previous)}
 
 
 def _points(current: Measures, previous: Measures) -> float | None:

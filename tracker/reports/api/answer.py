@@ -10,7 +10,7 @@ from msgspec import UNSET, Meta, UnsetType, field
 
 from tracker.calendar import Calendar
 from tracker.reports.answers.compared import PreviousFigures
-from tracker.reports.comparison import change_of, is_unfinished
+from tracker.reports.comparison import RATE_POINTS, change_of, is_unfinished
 from tracker.reports.periods import DayRange, Interval, step_at
 from tracker.reports.query import GroupRow, Measures
 from tracker.reports.series import Step
@@ -97,23 +97,14 @@ class ReportTotals(ReportMeasures, kw_only=True):
     change: Changed = UNSET
 
 
-class ReportRow(msgspec.Struct, kw_only=True):
+class ReportRow(ReportTotals):
     """A row of a report: its key and name, and the fields of ReportTotals."""
 
     key: Annotated[str, Meta(description="id or value of the group")]
     name: Annotated[str, Meta(description="name of the group, for people")]
-    clicks: Count = UNSET
-    unique_clicks: Unique = field(default=UNSET, name="uniqueClicks")
-    bot_clicks: Count = field(default=UNSET, name="botClicks")
-    conversions: Count = UNSET
-    conversion_rate: Rate = field(default=UNSET, name="conversionRate")
-    value: Money = UNSET
-    payout: Money = UNSET
-    previous: Previous = UNSET
-    change: Changed = UNSET
 
 
-class ReportStep(msgspec.Struct, kw_only=True):
+class ReportStep(ReportMeasures):
     """A step of a series: its key, and the fields of ReportMeasures."""
 
     key: Annotated[
@@ -123,13 +114,6 @@ class ReportStep(msgspec.Struct, kw_only=True):
             examples=["2026-01-31T09:00Z", "2026-01-31", "2026-01-26", "2026-01"],
         ),
     ]
-    clicks: Count = UNSET
-    unique_clicks: Unique = field(default=UNSET, name="uniqueClicks")
-    bot_clicks: Count = field(default=UNSET, name="botClicks")
-    conversions: Count = UNSET
-    conversion_rate: Rate = field(default=UNSET, name="conversionRate")
-    value: Money = UNSET
-    payout: Money = UNSET
 
 
 class Unfinished(msgspec.Struct, kw_only=True):
@@ -206,11 +190,9 @@ class ChosenColumns:
         return ReportMeasures(**self._chosen(measures))
 
     def change(self, current: Measures, previous: Measures) -> ReportChange:
-        change = change_of(current, previous)
-        found = ReportChange(**self._chosen(change))
-        if "conversion_rate" in self._fields:
-            found.conversion_rate_points = change.conversion_rate_points
-        return found
+        change, names = change_of(current, previous), self._fields
+        points = [RATE_POINTS] if "conversion_rate" in names else []
+        return ReportChange(**{name: change[name] for name in (*names, *points)})
 
     def totals(self, current: Measures, previous: Measures | None) -> ReportTotals:
         return ReportTotals(**self._chosen(current), **self._compared(current, previous))
@@ -219,12 +201,12 @@ class ChosenColumns:
         self, rows: Iterable[GroupRow], previous: Mapping[str, Measures] | None
     ) -> list[ReportRow]:
         """Return the rows. Their measures `previous` are by key."""
-        return [self._row(row, None if previous is None else previous[row.key]) for row in rows]
-
-    def _row(self, row: GroupRow, previous: Measures | None) -> ReportRow:
-        current = row.measures
-        compared = self._compared(current, previous)
-        return ReportRow(key=row.key, name=row.name, **self._chosen(current), **compared)
+        found = []
+        for row in rows:
+            compared = self._compared(row.measures, previous[row.key] if previous else None)
+            chosen = self._chosen(row.measures)
+            found.append(ReportRow(key=row.key, name=row.name, **chosen, **compared))
+        return found
 
     def steps(self, steps: Iterable[Step]) -> list[ReportStep]:
         return [ReportStep(key=step.key, **self._chosen(step.measures)) for step in steps]
@@ -249,7 +231,7 @@ class ChosenColumns:
                 found.previous_step = self.measures(previous.step)
         return found
 
-    def _chosen(self, of: object) -> dict[str, Any]:
+    def _chosen(self, of: Measures) -> dict[str, Any]:
         return {name: getattr(of, name) for name in self._fields}
 
     def _compared(self, current: Measures, previous: Measures | None) -> dict[str, Any]:
