@@ -10,7 +10,7 @@ from tracker.clicks.document import ClickDocument, VisitorValues
 from tracker.conversions.document import ConversionDocument
 from tracker.feeds.api.conversion_schema import ConversionRecord
 from tracker.feeds.conversions import StoredConversion
-from tracker.visitor_dimensions import COUNTRY_NAMES, LABELS, NAMES
+from tracker.visitor_dimensions import COUNTRY_NAMES, NAMES, Agent, country_name, values_of
 
 
 @pytest.mark.parametrize("kind", [ClickDocument, ConversionDocument])
@@ -23,10 +23,14 @@ def test_an_answer_has_the_dimensions_in_their_order(kind: type[msgspec.Struct])
     assert tuple(name for name in kind.__struct_fields__ if name in NAMES) == NAMES
 
 
+def test_a_visit_has_a_value_of_each_dimension() -> None:
+    assert tuple(values_of("DE", Agent("mobile", "Chrome", "iOS"))) == NAMES
+
+
 def test_countries_have_the_names_of_babel() -> None:
     assert COUNTRY_NAMES.read_text("utf-8") == country_names()
 
 
 @pytest.mark.parametrize(("code", "name"), [("DE", "Germany"), ("AX", "Åland Islands"), ("?", "?")])
 def test_a_country_is_shown_by_its_english_name(code: str, name: str) -> None:
-    assert LABELS["country"](code) == name
+    assert country_name(code) == name

@@ -21,7 +21,7 @@ from tracker.ids import parse_id
 from tracker.links.hostnames import canonical_hostname
 from tracker.links.utm import UTM
 from tracker.reports.periods import step_of
-from tracker.visitor_dimensions import LABELS, UNKNOWN
+from tracker.visitor_dimensions import UNKNOWN, country_name
 
 NO_VALUE: Final = "none"
 """The bot reason of people's clicks, and the event configuration of events without one."""
@@ -193,7 +193,7 @@ _ROWS: Final = (
         "Devices",
         "visitors",
         field="device",
-        label=LABELS["device"],
+        label=lambda device: "TV" if device == "tv" else device.capitalize(),
         filter=Filter(choices=DEVICES),
     ),
     ReportDimension(
@@ -202,7 +202,7 @@ _ROWS: Final = (
         "Countries",
         "places",
         field="country",
-        label=LABELS["country"],
+        label=country_name,
         filter=Filter("ISO 3166-1 alpha-2 or unknown, in any case", canonical=_country_of),
     ),
     ReportDimension(
