@@ -107,11 +107,11 @@ def test_a_request_that_is_written_has_no_bytes_and_these_are_released_once() ->
     limiter = ConcurrencyLimiter(16, max_bytes=8 * MAX_PAYLOAD_BYTES)
     after(limiter, 3, delivered=True)
     assert acquire(limiter, 0, 3) == 2
-    held = limiter.record_size(HOOKS[0], MAX_PAYLOAD_BYTES)
+    release = limiter.record_size(HOOKS[0], MAX_PAYLOAD_BYTES)
     assert not limiter.has_capacity(HOOKS[0])
-    held.release()
+    release()
     assert acquire(limiter, 0, 3) == 1
-    held.release()
+    release()
     assert not limiter.has_capacity(HOOKS[0])
     limiter.release(HOOKS[0], size=0)
     limiter.release(HOOKS[0], 2)

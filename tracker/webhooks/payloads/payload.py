@@ -6,20 +6,14 @@ Guarantee: the payload has the structure of its template, whatever the values ho
 """
 
 import json
+from collections.abc import Sequence
 from decimal import Decimal
 from functools import lru_cache
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 from urllib.parse import urlencode
 
 from tracker.webhooks.limits import CACHED_TEMPLATES, MAX_PAYLOAD_BYTES
-from tracker.webhooks.macros import (
-    ENCODER,
-    MACRO,
-    Unfillable,
-    as_text,
-    is_known,
-    split_at_macros,
-)
+from tracker.webhooks.macros import ENCODER, Unfillable, as_text, split_at_macros
 from tracker.webhooks.payloads.template import FIELD
 from tracker.webhooks.payloads.values import MacroValues
 
@@ -44,12 +38,6 @@ def as_query(payload: bytes) -> str:
     return urlencode([(name, as_text(value)) for name, value in fields.items()])
 
 
-class _LoneMacro(NamedTuple):
-    """A text of a template that is just this macro."""
-
-    macro: str
-
-
 class _Renderer:
     """Renders one payload. A macro is encoded once, and its length counts each time."""
 
@@ -59,10 +47,7 @@ class _Renderer:
         self._bytes_left = MAX_PAYLOAD_BYTES
 
     def render(self, value: Any) -> Any:
-        if isinstance(value, _LoneMacro):
-            self._text(value.macro)
-            return self._values.get(value.macro)
-        if isinstance(value, str):
+        if isinstance(value, tuple):
             return self._render_text(value)
         if isinstance(value, dict):
             return {name: self.render(inner) for name, inner in value.items()}
@@ -70,10 +55,11 @@ class _Renderer:
             return [self.render(inner) for inner in value]
         return value
 
-    def _render_text(self, text: str) -> str:
-        parts = split_at_macros(text)
-        parts[1::2] = map(self._text, parts[1::2])
-        return "".join(parts)
+    def _render_text(self, parts: Sequence[str]) -> Any:
+        texts = [*parts]
+        texts[1::2] = map(self._text, parts[1::2])
+        is_one_macro = len(parts) == 3 and not parts[0] and not parts[2]
+        return self._values.get(parts[1]) if is_one_macro else "".join(texts)
 
     def _text(self, macro: str) -> str:
         text = self._texts.get(macro)
@@ -87,17 +73,16 @@ class _Renderer:
 
 @lru_cache(maxsize=CACHED_TEMPLATES)
 def _prepared(template: str) -> Any:
-    """Parse a template, and mark the texts that are just one macro."""
-    return _with_macros(_parsed(template))
+    """Parse a template, with each text split at its macros."""
+    return _split(_parsed(template))
 
 
-def _with_macros(value: Any) -> Any:
+def _split(value: Any) -> Any:
     if isinstance(value, dict):
-        return {name: _with_macros(inner) for name, inner in value.items()}
+        return {name: _split(inner) for name, inner in value.items()}
     if isinstance(value, list):
-        return [_with_macros(inner) for inner in value]
-    macro = MACRO.fullmatch(value) if isinstance(value, str) else None
-    return _LoneMacro(macro[1]) if macro and is_known(macro[1]) else value
+        return [_split(inner) for inner in value]
+    return tuple(split_at_macros(value)) if isinstance(value, str) else value
 
 
 def _parsed(text: str | bytes) -> dict[str, Any]:

@@ -15,7 +15,6 @@ attempt.
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator
 from enum import Enum, auto
-from functools import partial
 from typing import Final
 from uuid import UUID
 
@@ -53,20 +52,6 @@ class _Webhook(msgspec.Struct):
     limit: int = 1
     in_flight: int = 0
     bytes: int = 0
-
-
-class RequestBytes:
-    """The bytes of a request that is not yet written."""
-
-    def __init__(self, count: Callable[[int], None], size: int) -> None:
-        self._count = count
-        self._size = size
-
-    def release(self) -> None:
-        """Release them, unless they are released already."""
-        size, self._size = self._size, 0
-        if size:
-            self._count(-size)
 
 
 class ConcurrencyLimiter:
@@ -107,11 +92,20 @@ class ConcurrencyLimiter:
         self._count(webhook, number, number * MAX_PAYLOAD_BYTES)
         return number
 
-    def record_size(self, webhook_id: UUID, size: int) -> RequestBytes:
-        """Record the bytes of a permit's request. They can be released before the permit."""
+    def record_size(self, webhook_id: UUID, size: int) -> Callable[[], None]:
+        """Record the bytes of a permit's request.
+
+        The returned function releases them once, before the permit or with it.
+        """
         webhook = self._webhooks[webhook_id]
         self._count(webhook, 0, size - MAX_PAYLOAD_BYTES)
-        return RequestBytes(partial(self._count, webhook, 0), size)
+
+        def release() -> None:
+            nonlocal size
+            self._count(webhook, 0, -size)
+            size = 0
+
+        return release
 
     def release(self, webhook_id: UUID, number: int = 1, size: int = MAX_PAYLOAD_BYTES) -> None:
         """Release permits whose requests still have `size`."""

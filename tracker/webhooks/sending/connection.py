@@ -7,8 +7,7 @@ end. An unreadable answer ends it at once, and is no error of the service.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 from weakref import WeakMethod
 
 from tornado.http1connection import HTTP1Connection
@@ -16,11 +15,9 @@ from tornado.httputil import HTTPHeaders, HTTPInputError, RequestStartLine, Resp
 from tornado.iostream import IOStream
 from tornado.simple_httpclient import HTTPStreamClosedError, _HTTPConnection
 
-from tracker.webhooks.limits import MAX_BODY_BYTES, MAX_CHUNKS, MAX_READS
+from tracker.webhooks.limits import MAX_BODY_BYTES, MAX_READS
 
 _SWITCHING_PROTOCOLS: Final = 101
-
-Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 # Private in Tornado: _HTTPConnection, its _create_connection, which limits how much of an answer
@@ -38,7 +35,6 @@ class ReceiverConnection(_HTTPConnection):
 
     def _create_connection(self, stream: IOStream) -> HTTP1Connection:
         _limit_reads(stream)
-        _limit_chunks(stream)
         connection = super()._create_connection(stream)
         connection.params.chunk_size = MAX_BODY_BYTES
         request: Any = self.request
@@ -85,35 +81,13 @@ def _limit_reads(stream: IOStream) -> None:
 
     def read(buffer: bytearray | memoryview) -> int | None:
         nonlocal reads
-        number = _alive(read_from_fd)(buffer)
+        method = read_from_fd()
+        assert method is not None  # its stream makes the call
+        number = method(buffer)
         reads += bool(number)
         return number if reads <= MAX_READS else 0
 
     stream.read_from_fd = read  # type: ignore[method-assign,assignment]
-
-
-def _limit_chunks(stream: IOStream) -> None:
-    """Raise HTTPInputError at the chunk after MAX_CHUNKS; earlier chunks are passed on first."""
-    read_until = WeakMethod(stream.read_until)
-    chunks = 0
-
-    def read(delimiter: bytes, max_bytes: int | None = None) -> Awaitable[bytes]:
-        nonlocal chunks
-        chunks += 1
-        return _alive(read_until)(delimiter, max_bytes) if chunks <= MAX_CHUNKS else _too_many()
-
-    stream.read_until = read  # type: ignore[method-assign]
-
-
-def _alive(method: WeakMethod[Method]) -> Method:
-    """Return the method. Its stream is alive, because the stream makes the call."""
-    found = method()
-    assert found is not None
-    return found
-
-
-async def _too_many() -> bytes:
-    raise HTTPInputError("too many chunks")
 
 
 def _written_already(chunk: bytes) -> None:

@@ -239,18 +239,18 @@ class Sender:
     ) -> None:
         metrics.WEBHOOKS_IN_FLIGHT.inc()
         size = 0 if isinstance(request, Outcome) else request.size
-        held = self._limiter.record_size(webhook.id, size)
+        release_bytes = self._limiter.record_size(webhook.id, size)
         loop = asyncio.get_running_loop()
         slow = loop.call_later(SLOW_MS / 1000, self._record_slow, webhook.id)
         try:
-            outcome = await self._attempts.send(webhook, delivery, request, held.release)
+            outcome = await self._attempts.send(webhook, delivery, request, release_bytes)
             self._limiter.record_outcome(webhook.id, outcome.delivered, outcome.milliseconds)
             if task := asyncio.current_task():
                 self._recording.add(task)
         finally:
             slow.cancel()
             metrics.WEBHOOKS_IN_FLIGHT.dec()
-            held.release()
+            release_bytes()
             self._limiter.release(webhook.id, size=0)
             self._changed.set()
         await self._attempts.conclude(webhook, delivery, outcome)
