@@ -4,7 +4,6 @@ The system's resolver would block one of the few threads that connections to Red
 """
 
 import asyncio
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -103,13 +102,8 @@ async def _ask(
 
 def _in_hosts_file(host: str) -> list[str]:
     try:
-        lines = _HOSTS_FILE.read_text(errors="replace").splitlines()
+        lines = _HOSTS_FILE.read_text(errors="replace").lower().splitlines()
     except OSError:
         return []
-    return [
-        fields[0] for fields in map(_fields, lines) if host in fields[1:] and literal(fields[0])
-    ]
-
-
-def _fields(line: str) -> Sequence[str]:
-    return line.partition("#")[0].lower().split()
+    rows = [line.partition("#")[0].split() for line in lines]
+    return [fields[0] for fields in rows if host in fields[1:] and literal(fields[0])]

@@ -21,21 +21,16 @@ def prefers(accept: str, wanted: str, other: str) -> bool:
 
 @lru_cache(maxsize=_MAX_CACHED_HEADERS)
 def _prefers(accept: str, wanted: str, other: str) -> bool:
-    wanted_ranges, other_ranges = _ranges(wanted), _ranges(other)
-    qualities = _qualities(accept, {*wanted_ranges, *other_ranges})
-    return _quality(qualities, wanted_ranges) > _quality(qualities, other_ranges)
+    qualities = _qualities(accept)
+    return _quality(qualities, wanted) > _quality(qualities, other)
 
 
-def _ranges(media_type: str) -> tuple[str, str, str]:
-    return media_type, media_type.partition("/")[0] + "/*", "*/*"
-
-
-def _qualities(accept: str, ranges: set[str]) -> dict[str, float]:
+def _qualities(accept: str) -> dict[str, float]:
     qualities: dict[str, float] = {}
     for element in accept.lower().split(","):
         media_range, _, parameters = element.partition(";")
         media_range = media_range.strip(" \t")
-        weight = _weight(parameters) if media_range in ranges else None
+        weight = _weight(parameters)
         if weight is not None:
             qualities[media_range] = max(weight, qualities.get(media_range, 0.0))
     return qualities
@@ -49,5 +44,6 @@ def _weight(parameters: str) -> float | None:
     return float(match[1]) if match else None
 
 
-def _quality(qualities: dict[str, float], ranges: tuple[str, str, str]) -> float:
+def _quality(qualities: dict[str, float], media_type: str) -> float:
+    ranges = (media_type, media_type.partition("/")[0] + "/*", "*/*")
     return next((qualities[one] for one in ranges if one in qualities), 0.0)

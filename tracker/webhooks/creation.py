@@ -34,7 +34,7 @@ async def create_deliveries(
     account_ids = {one["account_id"] for one in conversions} - {None}
     if not account_ids:
         return set()
-    webhooks = await _active(database, account_ids, session)
+    webhooks = await subscribers(database, account_ids, session)
     created_at = now()
     rows = (
         new_row(
@@ -45,7 +45,7 @@ async def create_deliveries(
             event_id=conversion["_id"],
         )
         for conversion in conversions
-        for webhook in webhooks.get(conversion["account_id"], ())
+        for webhook in webhooks.get((conversion["account_id"], Kind.CONVERSION), ())
         if webhook["created_at"] <= conversion["at"]
     )
     return await insert_deliveries(database, rows, session)
@@ -66,17 +66,18 @@ async def insert_deliveries(
     return due
 
 
-async def _active(
+async def subscribers(
     database: Database, account_ids: set[bytes], session: MongoSession
-) -> dict[bytes, list[MongoDocument]]:
+) -> Mapping[tuple[bytes, str], Sequence[MongoDocument]]:
+    """Return the active webhooks of accounts, by account and kind of event."""
     wanted = {"account_id": {"$in": stored_ids(account_ids)}, "active": True}
     found = defaultdict(list)
     fields = ["account_id", "created_at", "events"]
     async for row in database["webhooks"].find(wanted, fields, session=session):
         # Webhooks without `events` are older than the other kinds: they subscribe to conversions.
-        if Kind.CONVERSION in row.get("events", [Kind.CONVERSION]):
-            found[row["account_id"].bytes].append(row)
-    return dict(found)
+        for kind in row.get("events", [Kind.CONVERSION]):
+            found[row["account_id"].bytes, kind].append(row)
+    return found
 
 
 async def _insert_new(

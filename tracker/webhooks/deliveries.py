@@ -4,7 +4,7 @@
 - Only the holder of a delivery records an attempt at it.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, Final, NamedTuple
@@ -34,13 +34,6 @@ SHOWN_CHARACTERS: Final = 4096
 RETRIED: Final = (DeliveryStatus.FAILED, DeliveryStatus.CANCELLED)
 
 _MAX_COUNTED: Final = 100_000
-
-
-_FIRST_OF_EACH: Final[tuple[dict[str, Any], ...]] = (
-    {"$sort": {"status": 1, "webhook_id": 1, "due_at": 1}},
-    {"$group": {"_id": "$webhook_id", "due_at": {"$first": "$due_at"}}},
-)
-"""Stages that find each webhook's first delivery from an index, however many follow it."""
 
 _SHOWN_FIELDS: Final = {
     **dict.fromkeys(set(Delivery.__struct_fields__) - {"macros"}, True),
@@ -81,8 +74,7 @@ class Deliveries:
 
     async def next_due(self, webhook_ids: Collection[UUID]) -> dict[UUID, datetime]:
         """Return when each webhook's first delivery is due, those being sent included."""
-        due = {"status": DeliveryStatus.DUE, "webhook_id": {"$in": list(webhook_ids)}}
-        rows = self._deliveries.aggregate([{"$match": due}, *_FIRST_OF_EACH])
+        rows = self._deliveries.aggregate(first_of_each(webhook_id={"$in": list(webhook_ids)}))
         return {row["_id"]: row["due_at"] async for row in rows}
 
     async def claim(self, wanted: Mapping[UUID, int], at: datetime) -> list[Delivery]:
@@ -126,7 +118,7 @@ class Deliveries:
         failed = [one for one in results if _should_notify(one)]
         others = [one for one in results if not _should_notify(one)]
         await run_updates(self._database, "deliveries", [_update_of(one) for one in others])
-        await self._queue.add(map(_due, filter(_is_early, others)))
+        await self._queue.add(_due_early(others))
         if failed:
             async with await self._database.client.start_session() as session:
                 work = partial(self._record_failed, failed)
@@ -235,26 +227,35 @@ class Deliveries:
     async def backlog(self, at: datetime) -> DeliveryBacklog:
         """Return the backlog. The cost grows with the webhooks that have something due."""
         oldest = {"$group": {"_id": None, "due_at": {"$min": "$due_at"}}}
-        stages = [{"$match": {"status": DeliveryStatus.DUE}}, *_FIRST_OF_EACH, oldest]
+        stages = [*first_of_each(), oldest]
         [first] = await self._deliveries.aggregate(stages).to_list(None) or [{"due_at": None}]
         matching = {"status": DeliveryStatus.DUE, "due_at": {"$lte": at}}
         due = await self._deliveries.count_documents(matching, limit=_MAX_COUNTED)
         return DeliveryBacklog(due, first["due_at"] if due else None)
 
 
+def first_of_each(**matching: Any) -> list[dict[str, Any]]:
+    """Return stages that find the first due delivery of each webhook.
+
+    MongoDB skips from webhook to webhook in an index, and reads only what it finds.
+    """
+    first = {name: {"$first": f"${name}"} for name in ("webhook_id", "account_id", "due_at")}
+    return [
+        {"$match": {"status": DeliveryStatus.DUE, **matching}},
+        {"$sort": {"status": 1, "webhook_id": 1, "due_at": 1}},
+        {"$group": {"_id": "$webhook_id", **first}},
+    ]
+
+
 def _should_notify(result: AttemptResult) -> bool:
     return result.status is DeliveryStatus.FAILED and result.delivery.kind is Kind.CONVERSION
 
 
-def _due(result: AttemptResult) -> DueWebhook:
-    delivery, at = result.delivery, result.due_at
-    assert at is not None
-    return DueWebhook(delivery.account_id, delivery.webhook_id, at)
-
-
-def _is_early(result: AttemptResult) -> bool:
-    """Return whether the next attempt is due before the lease ends, when the queue is looked at."""
-    return bool(result.due_at and result.delivery.due_at and result.due_at < result.delivery.due_at)
+def _due_early(results: Iterable[AttemptResult]) -> Iterator[DueWebhook]:
+    """Yield attempts that are due before the lease ends, when the queue is looked at."""
+    for delivery, _, _, due_at in results:
+        if due_at and delivery.due_at and due_at < delivery.due_at:
+            yield DueWebhook(delivery.account_id, delivery.webhook_id, due_at)
 
 
 def _oldest_of(webhook_id: UUID, at: datetime, limit: int) -> list[dict[str, Any]]:

@@ -8,7 +8,6 @@ Called where a webhook is disabled (`store`) or a delivery fails for good (`deli
 Guarantee: a message is stored in the transaction of its cause, or neither is.
 """
 
-from collections import defaultdict
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Final
@@ -19,7 +18,7 @@ import msgspec
 from tracker.clock import iso
 from tracker.stores.mongodb.drivers import Database
 from tracker.stores.mongodb.transaction import MongoSession
-from tracker.webhooks.creation import insert_deliveries
+from tracker.webhooks.creation import insert_deliveries, subscribers
 from tracker.webhooks.delivery import Attempt, Delivery, Kind, delivery_id, new_row
 from tracker.webhooks.queue import DueWebhook
 from tracker.webhooks.schedule import Disabled
@@ -39,7 +38,8 @@ class OperationalMessage(msgspec.Struct, frozen=True, kw_only=True):
 
     def payload(self) -> str:
         """Return JSON text in the form that Standard Webhooks recommends."""
-        envelope = {"type": self.kind, "timestamp": iso(self.at), "data": self.data}
+        data = {"account_id": self.account_id, "webhook_id": self.about, **self.data}
+        envelope = {"type": self.kind, "timestamp": iso(self.at), "data": data}
         return _ENCODER.encode(envelope).decode()
 
 
@@ -52,13 +52,7 @@ def webhook_disabled(
         about=webhook_id,
         subject=f"{webhook_id} {iso(at)}",
         at=at,
-        data={
-            "account_id": account_id,
-            "webhook_id": webhook_id,
-            "name": name,
-            "disabled_at": iso(at),
-            "disabled_reason": reason,
-        },
+        data={"name": name, "disabled_at": iso(at), "disabled_reason": reason},
     )
 
 
@@ -70,8 +64,6 @@ def delivery_failed(delivery: Delivery, last: Attempt) -> OperationalMessage:
         subject=f"{delivery.id} {iso(last.at)}",
         at=last.at,
         data={
-            "account_id": delivery.account_id,
-            "webhook_id": delivery.webhook_id,
             "delivery_id": delivery.id,
             "event_id": delivery.event_id,
             "attempts": len(delivery.attempts) + 1,
@@ -89,33 +81,18 @@ async def create_messages(
 
     Returned are the webhooks to be added to the queue after the transaction.
     """
-    subscribers = await _subscribers(database, messages, session)
+    webhooks = await subscribers(database, {one.account_id.bytes for one in messages}, session)
     rows = (
         new_row(
-            delivery_id(webhook_id, f"{message.kind} {message.subject}"),
-            webhook_id,
+            delivery_id(webhook["_id"], f"{message.kind} {message.subject}"),
+            webhook["_id"],
             message.account_id,
             message.at,
             kind=message.kind,
             payload=message.payload(),
         )
         for message in messages
-        for webhook_id in subscribers.get((message.account_id, message.kind), ())
-        if webhook_id != message.about
+        for webhook in webhooks.get((message.account_id.bytes, message.kind), ())
+        if webhook["_id"] != message.about
     )
     return await insert_deliveries(database, rows, session)
-
-
-async def _subscribers(
-    database: Database, messages: Sequence[OperationalMessage], session: MongoSession
-) -> dict[tuple[UUID, str], list[UUID]]:
-    wanted = {
-        "account_id": {"$in": list({message.account_id for message in messages})},
-        "active": True,
-        "events": {"$in": list({message.kind for message in messages})},
-    }
-    found = defaultdict(list)
-    async for row in database["webhooks"].find(wanted, ["account_id", "events"], session=session):
-        for kind in row["events"]:
-            found[row["account_id"], kind].append(row["_id"])
-    return found

@@ -16,7 +16,7 @@ from tracker.loops import run_until
 from tracker.stores.mongodb.database import MongoDB
 from tracker.stores.mongodb.documents import as_read, with_byte_ids
 from tracker.stores.mongodb.drivers import UNLIMITED
-from tracker.webhooks.delivery import DeliveryStatus
+from tracker.webhooks.deliveries import first_of_each
 from tracker.webhooks.queue import BLOCKED, DeliveryQueue, due_webhook
 
 INTERVAL_SECONDS: Final = 30.0
@@ -50,7 +50,7 @@ class QueueRepair:
         """Add webhooks with deliveries that would be found too late; return how many."""
         added = 0
         with pymongo.timeout(UNLIMITED):
-            stages = _first_of_each(at + AHEAD)
+            stages = first_of_each(due_at={"$lte": at + AHEAD})
             rows = self._deliveries.aggregate(stages, batchSize=_WEBHOOKS_AT_ONCE)
             while found := await rows.to_list(_WEBHOOKS_AT_ONCE):
                 added += await self._repair(found, at)
@@ -66,16 +66,3 @@ class QueueRepair:
                 missed.append(due_webhook(as_read(row)))
         await self._queue.add(missed)
         return len(missed)
-
-
-def _first_of_each(until: datetime) -> list[dict[str, Any]]:
-    """Return stages that find each webhook's first delivery, if it is due by then.
-
-    MongoDB skips from webhook to webhook in the index, and reads only what it finds.
-    """
-    first = {name: {"$first": f"${name}"} for name in ("webhook_id", "account_id", "due_at")}
-    return [
-        {"$match": {"status": DeliveryStatus.DUE, "due_at": {"$lte": until}}},
-        {"$sort": {"status": 1, "webhook_id": 1, "due_at": 1}},
-        {"$group": {"_id": "$webhook_id", **first}},
-    ]

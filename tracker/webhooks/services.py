@@ -12,7 +12,7 @@ from tracker.stores.secret_box import Purpose, SecretBox
 from tracker.stores.services import StoreServices
 from tracker.web.call import Body, Call, Query
 from tracker.webhooks.deliveries import Deliveries
-from tracker.webhooks.payloads.sample import sample_limiter
+from tracker.webhooks.limits import ATTEMPT_SECONDS, MAX_TESTS, MAX_TESTS_PER_ACCOUNT
 from tracker.webhooks.payloads.sources import PayloadLoader
 from tracker.webhooks.queue import DeliveryQueue
 from tracker.webhooks.sending.client import WebhookClient
@@ -53,7 +53,10 @@ def build(
         queue=queue,
         payloads=PayloadLoader(stores.mongodb, public_url.host),
         client=WebhookClient(allows_private, links.dns_address, links.served_hosts),
-        sample_limiter=sample_limiter(),
+        # An API request waits for the outcome of a test, so few run at once.
+        sample_limiter=AccountLimiter(
+            "webhook", "tests", MAX_TESTS_PER_ACCOUNT, MAX_TESTS, ATTEMPT_SECONDS
+        ),
         allows_http=allows_http,
         allows_private=allows_private,
         dns=HostResolver(links.dns_address),

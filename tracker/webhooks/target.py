@@ -28,9 +28,12 @@ Resolve = Callable[[str], Awaitable[list[str]]]
 """Resolves a host to its addresses, or none. Raises DnsFailed."""
 
 
-def check_target(url: str, allow_private: bool) -> tuple[str, int]:
+def check_target(url: str, allow_private: bool, allow_http: bool = True) -> tuple[str, int]:
     """Check a URL without DNS; return its canonical (host, port). Raises BadRequest."""
-    host, port = check_url(FIELD, url).address
+    parts = check_url(FIELD, url)
+    if not allow_http and parts.scheme.lower() != "https":
+        raise BadRequest(f"{FIELD}: must be https (the operator can allow http)")
+    host, port = parts.address
     if not allow_private and (is_localhost(host) or not all(map(is_public, literal(host)))):
         raise BadRequest(PRIVATE)
     return host, port
@@ -44,14 +47,5 @@ async def check_addresses(host: str, resolve: Resolve) -> list[str]:
         return []
     if not all(map(is_public, addresses)):
         raise BadRequest(PRIVATE)
-    return (
-        []
-        if addresses
-        else [f"{FIELD}: DNS has no address of {host}; nothing arrives until it has"]
-    )
-
-
-def check_https(url: str, allow_http: bool) -> None:
-    """Raises BadRequest for plain http, unless it is allowed."""
-    if not allow_http and check_url(FIELD, url).scheme.lower() != "https":
-        raise BadRequest(f"{FIELD}: must be https (the operator can allow http)")
+    warning = f"{FIELD}: DNS has no address of {host}; nothing arrives until it has"
+    return [] if addresses else [warning]

@@ -59,9 +59,8 @@ async def _check_target(services: WebhookServices, body: CreateWebhook | ChangeW
     if body.target_url is not UNSET:
         if isinstance(body, CreateWebhook):
             check_target_macros(body.target_url)
-        target.check_https(body.target_url, services.allows_http)
-        allow_private = services.allows_private
-        host, port = target.check_target(body.target_url, allow_private)
+        allowed = services.allows_private, services.allows_http
+        host, port = target.check_target(body.target_url, *allowed)
         if services.links.own_hosts.has(host, port):
             raise BadRequest(target.OWN_HOST)
 

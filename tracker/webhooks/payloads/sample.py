@@ -1,7 +1,4 @@
-"""A sample conversion, to test a webhook and to preview a template.
-
-An API request waits for the outcome of a test, so few run at once.
-"""
+"""A sample conversion, to test a webhook and to preview a template."""
 
 from typing import Any, Final
 from uuid import UUID
@@ -10,18 +7,11 @@ from bson import Decimal128
 
 from tracker.clock import now
 from tracker.ids import new_id
-from tracker.limits.account_limiter import AccountLimiter
 from tracker.visitor_dimensions import DIMENSIONS
 from tracker.webhooks.delivery import Kind
-from tracker.webhooks.limits import ATTEMPT_SECONDS, MAX_TESTS, MAX_TESTS_PER_ACCOUNT
 from tracker.webhooks.macros import ALL_MACROS, as_text
 from tracker.webhooks.operational_messages import webhook_disabled
-from tracker.webhooks.payloads.content import (
-    DeliveryContent,
-    filled_content,
-    macros_of,
-    texts_of,
-)
+from tracker.webhooks.payloads.content import DeliveryContent, filled_content, macros_of, texts_of
 from tracker.webhooks.payloads.payload import render
 from tracker.webhooks.payloads.values import MacroValues, values_of
 from tracker.webhooks.schedule import Disabled
@@ -29,10 +19,6 @@ from tracker.webhooks.store import Webhook
 
 SAMPLE_EVENT_ID: Final = 0
 """Stored conversions have ids from 1."""
-
-
-def sample_limiter() -> AccountLimiter:
-    return AccountLimiter("webhook", "tests", MAX_TESTS_PER_ACCOUNT, MAX_TESTS, ATTEMPT_SECONDS)
 
 
 def sample_content(webhook: Webhook, base_host: str) -> DeliveryContent:

@@ -26,18 +26,13 @@ class PostponedWebhooks:
         self._silent_until = 0
 
     def has(self, webhook_id: UUID) -> bool:
-        until = self._until.get(webhook_id)
-        if until is None:
-            return False
-        if until <= self._clock():
-            del self._until[webhook_id]
-            return False
-        return True
+        return self._until.get(webhook_id, 0) > self._clock()
 
     def add(self, webhook_ids: Collection[UUID]) -> None:
         """Postpone webhooks for PAUSE_MS, and log it at most once in that time."""
         now = self._clock()
-        self._until.update(dict.fromkeys(webhook_ids, now + PAUSE_MS))
+        still = {one: until for one, until in self._until.items() if until > now}
+        self._until = still | dict.fromkeys(webhook_ids, now + PAUSE_MS)
         metrics.WEBHOOKS_POSTPONED.inc(len(webhook_ids))
         if webhook_ids and now >= self._silent_until:
             self._silent_until = now + PAUSE_MS
