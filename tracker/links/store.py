@@ -68,21 +68,19 @@ class Links:
 
     async def create(self, new: NewLink) -> Link:
         """Store a new link and return it. Raises BadRequest if its slug is taken on its domain."""
-        [link] = await self._create([new], "slug")
+        [link] = await self.create_all([new], field="slug")
         return link
 
     async def create_all(
-        self, new: Sequence[NewLink], in_transaction: InTransaction | None = None
+        self,
+        new: Sequence[NewLink],
+        in_transaction: InTransaction | None = None,
+        field: str = "links[{}].slug",
     ) -> list[Link]:
         """Store all links in one transaction, or none.
 
         Raises BadRequest if a slug is taken on its domain, naming the first such link.
         """
-        return await self._create(new, "links[{}].slug", in_transaction)
-
-    async def _create(
-        self, new: Sequence[NewLink], field: str, in_transaction: InTransaction | None = None
-    ) -> list[Link]:
         for _ in range(_MAX_SLUG_ATTEMPTS):
             links = [_new(one, one.slug or new_slug()) for one in new]
             taken = await self._insert(links, in_transaction)
@@ -140,11 +138,6 @@ class Links:
         rows = await self._reader.aggregate(self._links.name, [*stages, group])
         return {row["_id"]: row["links"] for row in rows}
 
-    async def has_links(self, domain_id: UUID) -> bool:
-        """Return whether the domain has links that are not archived."""
-        in_use = {"domain_id": domain_id, "archived": False}
-        return await self._links.find_one(in_use, ["_id"]) is not None
-
     async def untag(self, account_id: UUID, tag_id: UUID) -> None:
         """Remove a tag from all links, even from archived ones."""
 
@@ -159,39 +152,24 @@ class Links:
     async def change(self, link_id: UUID, fields: Mapping[str, Any]) -> Link:
         """Set checked `fields`, other than slug and domain; return the changed link.
 
-        Raises NotFound if the link is missing or archived. Raises Unavailable without Redis, whose
-        copy would be outdated.
+        Raises NotFound if the link is missing or archived, Unavailable as `change_all` does.
         """
         link = await self.find(link_id)
-        if link is None:
+        if link is None or link.archived:
             raise NotFound("short link: not found")
-        await self._cache.begin_update(_name(link))
-        wanted = {"_id": link_id, "archived": False}
-
-        async def work(session: MongoSession) -> Link:
-            row = await self._links.find_one(wanted, session=session)
-            if row is None:
-                raise NotFound("short link: not found")
-            before = as_struct(Link, row)
-            after = msgspec.structs.replace(before, **fields, version=before.version + 1)
-            update = {"$set": _document(after)}
-            await self._links.update_one(wanted, update, session=session)
-            await add(self._database, difference([before], [after]), session)
-            return after
-
-        changed = await run_in_transaction(self._database, work)
-        await self._publish(changed)
+        [changed] = await self.change_all([link], lambda _: fields)
         return changed
 
     async def change_all(
         self,
         links: Sequence[Link],
         fields_of: Callable[[Link], Mapping[str, Any]],
-        in_transaction: Callable[[MongoSession, Sequence[Revision]], Awaitable[None]],
+        in_transaction: Callable[[MongoSession, Sequence[Revision]], Awaitable[None]] | None = None,
     ) -> list[Link]:
         """Set the fields from `fields_of` on all links, archived ones too, in one transaction.
 
-        `in_transaction` gets the changed links. Raises Unavailable as `change` does.
+        `in_transaction` gets the changed links. Raises Unavailable without Redis, whose copies
+        would be outdated.
         """
         await asyncio.gather(*(self._cache.begin_update(_name(link)) for link in links))
 
@@ -202,7 +180,8 @@ class Links:
             updates = list(map(_update, changed))
             await run_updates(self._database, self._links.name, updates, session)
             before, after = [one.before for one in changed], [one.after for one in changed]
-            await in_transaction(session, changed)
+            if in_transaction is not None:
+                await in_transaction(session, changed)
             await add(self._database, difference(before, after), session)
             return {one.after.id: one.after for one in revisions}
 

@@ -277,7 +277,6 @@ OTHERS: dict[str, Query] = {
         lambda _: {"archived": True},
         lambda session, _: held(s, of, session),
     ),
-    "any link on a domain": lambda s, of: s.links.links.has_links(new_id()),
     "how many links tags have": lambda s, of: s.links.links.count_by_tag(ACCOUNT, of.tags),
     "how many links domains have": lambda s, of: s.links.links.count_by_domain(
         [of.domain.id, new_id()]

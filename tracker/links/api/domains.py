@@ -171,7 +171,7 @@ async def delete(call: LinkCall[Nothing, Nothing]) -> Done:
     Raises NotFound or Forbidden if the account has no such domain, BadRequest if links use it.
     """
     domain = await DOMAINS.find(call)
-    if await call.services.links.has_links(domain.id):
+    if await call.services.links.count_by_domain([domain.id]):
         raise BadRequest("domain_name: short links use it; archive them first")
     await call.services.domains.delete(domain.id)
     await call.audit("domain.deleted", DOMAINS.audit_object(domain))
