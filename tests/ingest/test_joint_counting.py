@@ -153,7 +153,7 @@ async def test_a_report_of_an_hour_that_is_not_over_reads_what_landed_since_it_w
     monkeypatch.setattr(joint_counting, "now", lambda: at)
     monkeypatch.setattr("tracker.reports.answers.reports.now", lambda: at)
     monkeypatch.setattr(joint_counting, "LARGE_HOUR", 1)
-    monkeypatch.setattr("tracker.reports.joint_counts.hour_so_far._FEW", 0)
+    monkeypatch.setattr("tracker.reports.limits.FEW_DOCUMENTS", 0)
     assert await counting(services).count_days() > 0
     own = [one for one in history.clicks if one["account_id"] == history.account_id]
     if of_link:

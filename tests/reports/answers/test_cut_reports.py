@@ -16,7 +16,6 @@ from tests.reports.history import History, made, more, moved, store
 from tests.stores.mongodb.profiler import profiled
 from tracker.ids import new_id
 from tracker.reports import limits
-from tracker.reports.joint_counts import part_hour
 from tracker.reports.query import GroupBy, ReportQuery
 from tracker.service.services import Services
 
@@ -50,7 +49,7 @@ async def test_a_cut_report_equals_a_count_one_by_one(
 async def test_what_is_kept_of_an_hour_never_makes_a_report_wrong(
     services: Services, monkeypatch: pytest.MonkeyPatch, large: int
 ) -> None:
-    monkeypatch.setattr(part_hour, "FEW", 0)
+    monkeypatch.setattr(limits, "FEW_DOCUMENTS", 0)
     monkeypatch.setattr(limits, "LARGE_DAY", large)
     random = Random(large)
     history = await made(services, random)
@@ -116,7 +115,7 @@ async def test_of_the_clicks_only_those_of_one_hour_are_read(services: Services)
 async def test_a_large_hour_is_read_on_from_where_the_last_report_ended(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(part_hour, "FEW", 9)
+    monkeypatch.setattr(limits, "FEW_DOCUMENTS", 9)
     account_id = await with_clicks(services, [MIDNIGHT + timedelta(minutes=n) for n in range(60)])
 
     async def read(minutes: int, **fields: Any) -> int:

@@ -321,7 +321,7 @@ async def test_counts_of_an_unfinished_hour_are_written_again_only_with_many_new
     history = await landed(services, history, [hour + number * minute for number in (11, 12, 13)])
     await count_now(services, monkeypatch, history, hour + 20 * minute)
     assert await services.stores.mongodb["joint_counts"].find().to_list(None) == stored
-    monkeypatch.setattr("tracker.reports.joint_counts.hour_so_far._FEW", 2)
+    monkeypatch.setattr("tracker.reports.limits.FEW_DOCUMENTS", 2)
     assert await count_now(services, monkeypatch, history, hour + 20 * minute) == 3
     assert await count_now(services, monkeypatch, history, hour + 20 * minute) == 0
 

@@ -9,7 +9,6 @@ from tracker.clock import now
 from tracker.limits.permits import Permits
 from tracker.reports import limits
 from tracker.reports.answers.one_report import read_page
-from tracker.reports.answers.run_permit import RunPermit
 from tracker.reports.joint_counts.report_run import ReportRun
 from tracker.reports.joint_counts.scope import scope_of
 from tracker.reports.memory import ReportMemory, Reservation
@@ -40,13 +39,27 @@ class Reports:
     ) -> AsyncIterator[ReportRun]:
         """Yield the run of an account's request, by default in a new snapshot.
 
-        A `reservation` outlives the run, for those who keep its rows. Raises RateLimited or
-        Unavailable if too many reports wait.
+        Reading counts needs a permit to read. To count documents, a run exchanges it for a permit
+        to count. It never holds two. A `reservation` outlives the run, for those who keep its rows.
+        Raises RateLimited or Unavailable if too many reports wait.
         """
         until = time.monotonic() + limits.REPORT_SECONDS
-        permit = RunPermit(account_id, self._reading, self._counting, until)
+        is_counting = False
         async with AsyncExitStack() as stack:
-            await stack.enter_async_context(permit)
+            permit = await stack.enter_async_context(AsyncExitStack())
+
+            async def take(permits: Permits) -> None:
+                left = until - time.monotonic()
+                await permit.enter_async_context(permits.permit(account_id, left))
+
+            async def begin_counting() -> None:
+                nonlocal is_counting
+                if not is_counting:
+                    is_counting = True
+                    await permit.aclose()
+                    await take(self._counting)
+
+            await take(self._reading)
             if snapshot is None:
                 snapshot = await stack.enter_async_context(self._reads.at_one_snapshot())
             if reservation is None:
@@ -56,7 +69,7 @@ class Reports:
                 snapshot,
                 await scope_of(snapshot, account_id),
                 now(),
-                permit.begin_counting,
+                begin_counting,
                 until=until,
                 memory=reservation,
                 host=self._host,

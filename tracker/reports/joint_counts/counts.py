@@ -6,7 +6,7 @@ The counts of a period are valid while their fingerprint equals that of the snap
 - the day's counts by all dimensions: 50 ns a click;
 - rollups with these dimensions;
 - the counts of its parts: the days of a month, or the hours of a large day;
-- its clicks and conversions: 2 to 5 µs each, with a permit to count (`reports/answers/run_permit`).
+- its clicks and conversions: 2 to 5 µs each, with a permit to count (`reports/answers/reports`).
 
 Guarantee: a table has exactly the figures of the snapshot's documents. Clicks that retention has
 deleted count as unknown, so sums always equal the rollups'.
@@ -21,11 +21,10 @@ from tracker.reports import columns, limits
 from tracker.reports.columns import Columns
 from tracker.reports.counted import dimensions_in, dimensions_of
 from tracker.reports.dimensions import DOCUMENT_KINDS, EVENT, HOUR, NO_EVENT, DocumentKind
-from tracker.reports.joint_counts.cached_tables import CachedTables, check_rows
 from tracker.reports.joint_counts.hour_so_far import STORING_TIME, count_so_far
 from tracker.reports.joint_counts.report_run import ReportRun
 from tracker.reports.joint_counts.scope import ReportScope
-from tracker.reports.joint_counts.sources import CountSources, without
+from tracker.reports.joint_counts.sources import CountSources, check_rows, without
 from tracker.reports.joint_counts.store import (
     ALL,
     CacheBatch,
@@ -51,7 +50,6 @@ class Counts:
         self._run = run
         self._wanted = wanted
         self._sources = CountSources(run, scope)
-        self._cached = CachedTables(run, self._sources)
         self._joint = self._sources.joint
         self._fingerprints = self._sources.fingerprints
 
@@ -59,7 +57,7 @@ class Counts:
         self, by: Sequence[str], periods: Sequence[Period]
     ) -> list[tuple[Period, Columns]]:
         """Return tables of clicks and of events, by period. Raises BadRequest for too many rows."""
-        await self._sources.read_fingerprints(periods)
+        await self._fingerprints.read(periods)
         self._periods, self._read = len(DOCUMENT_KINDS) * len(periods), 0
         found = []
         for of in DOCUMENT_KINDS:
@@ -101,8 +99,8 @@ class Counts:
             if self._fingerprints.of(period).count(of)
         }
         wanted = _ANY if are_parts else self._wanted
-        cached = await self._cached.find(ids, names)
-        tables = await self._cached.valid(ids, cached, names, wanted)
+        cached = await self._sources.cached(ids, names)
+        tables = await self._sources.valid_tables(ids, cached, names, wanted)
         if name_of(names) != ALL:
             over = [one for one in ids if one not in tables and self._is_over(one)]
             tables |= await self._from_all(of, names, over, caches=not are_parts)
@@ -178,7 +176,7 @@ class Counts:
         await self._run.before_counting()
         # Another report may have counted some while this one waited.
         known = await self._joint.find(ids.values(), names, self._run.latest)
-        found = await self._cached.valid(ids, known, names)
+        found = await self._sources.valid_tables(ids, known, names)
         new = {
             period: self._new(one, names, period)
             for period, one in ids.items()
@@ -228,7 +226,7 @@ class Counts:
     ) -> Columns:
         """Return the sum of the hours of a period, continued from the cached one, and cache it."""
         hours = await self._sources.parts_of(period)
-        await self._sources.read_fingerprints(hours)
+        await self._fingerprints.read(hours)
         table = columns.empty(names)
         count = counted_hours(self._sources, one, known, period)
         if known is not None and count:
@@ -261,7 +259,7 @@ class Counts:
         parts = await self._sources.parts_of(period)
         if not parts:
             return None
-        await self._sources.read_fingerprints(parts)
+        await self._fingerprints.read(parts)
         found = await self._tables_of(of, names, parts, are_parts=True)
         return await _sum([table for _, table in found], names)
 

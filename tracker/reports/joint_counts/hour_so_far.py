@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
-from tracker.reports import columns
+from tracker.reports import columns, limits
 from tracker.reports.columns import Columns
 from tracker.reports.counted import dimensions_in
 from tracker.reports.joint_counts.documents import documents_in
@@ -20,9 +20,6 @@ from tracker.reports.threads import in_thread, in_thread_if_large
 
 STORING_TIME: Final = timedelta(seconds=30)
 """Almost all clicks are stored within this time."""
-
-_FEW: Final = 2000
-"""Documents that are counted again each time: 5 ms, and a write waits for the disk."""
 
 
 async def count_so_far(
@@ -67,7 +64,7 @@ async def _known_part(
     if known is not None and known.through and fingerprint.continues(one.of, known.fingerprint):
         part = HourPart(known.through, await in_thread(known.table), is_cached=True)
         left = fingerprint.uncounted(one.of, known.fingerprint)
-    if left <= _FEW or one.by == ALL:
+    if left <= limits.FEW_DOCUMENTS or one.by == ALL:
         return part
     by_all = await sources.so_far_by_all(one.of, names, hour)
     if by_all is None or (part is not None and by_all.through <= part.through):
@@ -89,7 +86,7 @@ async def _continued(
     of = next(iter(new)).of
     fingerprint = sources.fingerprints.of(hour)
     names, expected = list(part.table.dimensions), fingerprint.count(of)
-    is_few = expected - documents_in(part.table) <= _FEW
+    is_few = expected - documents_in(part.table) <= limits.FEW_DOCUMENTS
     if part.is_cached and is_few and stable_end < hour.end:
         # They are read at once, and again by the next report.
         recent = await sources.recent(of, names, hour, part.through)
@@ -102,7 +99,9 @@ async def _continued(
     after = await count(of, names, hour, expected, stable_end)
     found = await in_thread(_sum, [stable, after], names)
     added = documents_in(before)
-    is_worth_it = added > (0 if stable_end == hour.end else _FEW) or not part.is_cached
+    is_worth_it = (
+        added > (0 if stable_end == hour.end else limits.FEW_DOCUMENTS) or not part.is_cached
+    )
     if is_worth_it and fingerprint.equals(of, found):
         of_stable = fingerprint.of_table(of, stable)
         tables = await in_thread(lambda: {one: stable.by(by) for one, by in new.items()})

@@ -21,9 +21,9 @@ async def missing_periods(
     all dimensions.
     """
     sources = CountSources(run, run.scope)
-    await sources.read_fingerprints(periods)
+    await sources.fingerprints.read(periods)
     pieces = [piece for one in periods for piece in await sources.parts_of(one) or [one]]
-    await sources.read_fingerprints(pieces)
+    await sources.fingerprints.read(pieces)
     wanted = {
         sources.id_of(of, by, piece): piece
         for piece in pieces

@@ -6,7 +6,6 @@ next report continues from their end while the hour's fingerprint is the same.
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Final
 
 from tracker.reports import columns, limits
 from tracker.reports.columns import Columns
@@ -21,9 +20,6 @@ from tracker.reports.joint_counts.unattributed import with_unattributed
 from tracker.reports.periods import Period, is_over
 from tracker.reports.threads import in_thread
 
-FEW: Final = 2000
-"""Documents that are counted each time: 5 ms, without a permit to count."""
-
 
 class PartHour:
     """The counts of a scope in one hour up to a moment."""
@@ -36,7 +32,7 @@ class PartHour:
 
     async def tables(self, by: Sequence[str], hour: Period, until: datetime) -> list[Columns]:
         """Return the tables of clicks and of events, including conversions without a click."""
-        await self._sources.read_fingerprints([hour])
+        await self._sources.fingerprints.read([hour])
         clicks = await self._counted("clicks", without(EVENT, by), hour, until)
         if EVENT in by:
             clicks = clicks.with_constant(EVENT, NO_EVENT)
@@ -54,9 +50,11 @@ class PartHour:
         known = await self._known(one, fingerprint.of(of), [*names, *_separating(names)], until)
         start = hour.start if known is None or known.through is None else known.through
         share = (until - start) / (hour.end - hour.start)
-        documents = DocumentScans(self._run, self._scope, few=share * expected <= FEW)
+        documents = DocumentScans(
+            self._run, self._scope, few=share * expected <= limits.FEW_DOCUMENTS
+        )
         table = await documents.count(of, every, hour, expected, start, until)
-        if documents_in(table) > FEW and is_over(hour, self._run.at):
+        if documents_in(table) > limits.FEW_DOCUMENTS and is_over(hour, self._run.at):
             table = await self._cache(one, fingerprint.of(of), every, table, until)
             known = None
         tables = [table] if known is None else [table, await in_thread(known.table)]

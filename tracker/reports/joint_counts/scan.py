@@ -175,7 +175,8 @@ def _of_events(rows: Sequence[Mapping[str, Any]]) -> dict[str, Numbers]:
 
 def _flags(rows: Sequence[Mapping[str, Any]], field: str) -> Numbers:
     """Return 1 for each row whose field is set, else 0."""
-    column = column_of([row.get(field) for row in rows])
+    stored: list[Any] = [row.get(field) for row in rows]
+    column = column_of(stored)
     values: Sequence[Any] = column.values
     flags = np.array([value is not None and value is not False for value in values], np.int64)
     return flags[column.codes]

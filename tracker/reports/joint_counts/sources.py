@@ -4,10 +4,11 @@
 resort: 2 to 5 µs each.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Final, NamedTuple
 
+from tracker.errors import BadRequest
 from tracker.reports import limits
 from tracker.reports.columns import CLICK_MEASURES, EVENT_COUNTS, MONEY, Columns
 from tracker.reports.counted import COUNTED_DIMENSIONS, dimensions_in
@@ -58,13 +59,43 @@ class CountSources:
         self._run = run
         self.scope = scope
 
-    async def read_fingerprints(self, periods: Sequence[Period]) -> None:
-        await self.fingerprints.read(periods)
-
     def id_of(self, of: DocumentKind, names: Sequence[str], period: Period) -> JointId:
         account_id, calendar, link_id = self.scope
         by = name_of(names, of_hour=period.hour is not None)
         return JointId(account_id, calendar.zone, link_id, of, by, period.key)
+
+    async def cached(
+        self, ids: Mapping[Period, JointId], names: Sequence[str]
+    ) -> dict[JointId, CachedCounts]:
+        """Return the cached counts, valid or not, in memory that is reserved before."""
+        # At most one row for each click or event.
+        rows = sum(self.fingerprints.of(period).count(one.of) for period, one in ids.items())
+        size = rows * limits.ROW_BYTES
+        if size > limits.SMALL_BYTES:
+            size = await self.joint.size(ids.values(), names, self._run.latest)
+        await self._run.memory.take(size)
+        return await self.joint.find(ids.values(), names, self._run.latest)
+
+    async def valid_tables(
+        self,
+        ids: Mapping[Period, JointId],
+        cached: Mapping[JointId, CachedCounts],
+        names: Sequence[str],
+        wanted: Mapping[str, Collection[str]] | None = None,
+    ) -> dict[Period, Columns]:
+        """Return the valid tables, or only their `wanted` rows."""
+        valid = {
+            period: cached[one]
+            for period, one in ids.items()
+            if one in cached
+            and cached[one].is_valid(self.fingerprints.of(period).of(one.of), period.end)
+        }
+        rows = sum(found.rows() for found in valid.values())
+        if not wanted:
+            check_rows(names, rows)
+        return await in_thread_if_large(
+            rows, lambda: {period: found.table(wanted) for period, found in valid.items()}
+        )
 
     def counted_with(
         self, of: DocumentKind, names: Sequence[str], period: Period
@@ -163,7 +194,7 @@ class CountSources:
     async def whole_hours_of(self, day: Period) -> list[Period]:
         """Return the hours of a day, if they have all of it."""
         hours = hours_of(self.scope.calendar, day.first)
-        await self.read_fingerprints([day, *hours])
+        await self.fingerprints.read([day, *hours])
         fingerprints = [self.fingerprints.of(hour) for hour in hours]
         # The first day of a zone may have clicks outside its hours.
         is_whole = all(
@@ -229,3 +260,11 @@ class CountSources:
 
 def without(name: str, names: Sequence[str]) -> list[str]:
     return [one for one in names if one != name]
+
+
+def check_rows(names: Sequence[str], rows: int) -> None:
+    """Check that they fit in memory. Raises BadRequest otherwise."""
+    if rows > limits.MAX_ROWS:
+        by = " and ".join(names)
+        rule = f"these days have more than {limits.MAX_ROWS:,} values of {by}; ask for fewer days"
+        raise BadRequest(f"report: {rule}")
