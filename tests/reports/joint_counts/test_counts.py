@@ -20,7 +20,7 @@ from tracker.errors import BadRequest
 from tracker.ids import new_id
 from tracker.reports import columns, limits
 from tracker.reports.answers.one_report import read_page
-from tracker.reports.joint_counts import columns_document, scan
+from tracker.reports.joint_counts import columns_document, documents
 from tracker.reports.joint_counts.documents import DocumentScans
 from tracker.reports.joint_counts.report_run import ReportRun
 from tracker.reports.joint_counts.scope import ReportScope
@@ -145,7 +145,7 @@ async def test_a_day_that_is_not_over_is_counted_by_its_hours(
 async def test_clicks_of_links_that_are_not_listed_are_counted_by_their_ids(
     services: Services, monkeypatch: pytest.MonkeyPatch, listed: int
 ) -> None:
-    monkeypatch.setattr(scan, "LISTED_LINKS", listed)
+    monkeypatch.setattr(documents, "LISTED_LINKS", listed)
     random = Random(listed)
     history = await made(services, random)
     counted = Counted(history, HOST)
@@ -176,7 +176,7 @@ async def test_counts_that_take_the_place_of_more_leave_nothing_of_them(
         values = [f"{number}" for number in range(rows)]
         table = columns.of_columns({"os": values}, {"clicks": [1] * rows})
         for stored in (one, other):
-            await joint.store(stored, NewCounts([rows], table))
+            await joint.store({stored: NewCounts([rows], table)})
     assert await cached(services) == 2 * 2
     await joint.remove([one])
     assert await cached(services) == 2

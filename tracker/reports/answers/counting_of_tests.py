@@ -50,7 +50,7 @@ async def count_tests(
     for of in DOCUMENT_KINDS:
         found = await _documents(run, of, times)
         tables.append(await in_thread_if_large(len(found), _table, of, found, by, calendar))
-    return columns.joined(tables, by).by(by)
+    return columns.summed(tables, by)
 
 
 async def _documents(

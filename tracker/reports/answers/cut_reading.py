@@ -40,7 +40,7 @@ class CutReading(Reading):
         names = self.names
         rows = sum(one.rows for one in tables)
         return await in_thread_if_large(
-            rows, lambda: columns.joined([one.by(names) for one in tables], names).by(names)
+            rows, lambda: columns.summed([one.by(names) for one in tables], names)
         )
 
     async def _hours(self, count: int) -> Columns:

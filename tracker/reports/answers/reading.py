@@ -58,7 +58,10 @@ class Reading:
     async def table(self) -> Columns:
         """Return the counts that pass the filters, by the dimensions in `names`."""
         if self._query.tests == "only":
-            return self._joined([await self._of_tests()])
+            days = self._query.first, self._query.last
+            return self._joined(
+                [await count_tests(self._run, self.needed, *days, self._query.until)]
+            )
         tables = await self._tables()
         rows = sum(one.rows for one in tables)
         table = await in_thread_if_large(rows, self._joined, tables)
@@ -92,10 +95,6 @@ class Reading:
         if selection.of == "account":
             return await self._of_account(selection)
         return await self._of_links(selection)
-
-    async def _of_tests(self) -> Columns:
-        query = self._query
-        return await count_tests(self._run, self.needed, query.first, query.last, query.until)
 
     async def _of_account(self, selection: RollupSelection) -> list[Columns]:
         days = (self._query.last - self._query.first).days + 1

@@ -226,15 +226,9 @@ def _first(
 
 
 def _measures(sums: Mapping[str, int]) -> Measures:
-    return Measures(
-        clicks=int(sums["clicks"]),
-        unique_clicks=int(sums["unique_clicks"]),
-        bot_clicks=int(sums["bot_clicks"]),
-        conversions=int(sums["conversions"]),
-        attributed=int(sums["attributed"]),
-        value=_money(sums["value"]),
-        payout=_money(sums["payout"]),
-    )
+    counts: dict[str, Any] = {name: int(one) for name, one in sums.items()}
+    money = {name: _money(sums[name]) for name in ("value", "payout")}
+    return Measures(**counts | money)
 
 
 def _money(billionths: int) -> Decimal:

@@ -152,7 +152,7 @@ class Counts:
                     )
                     for one, table in tables.items()
                 }
-                await self._joint.store_all(new)
+                await self._joint.store(new)
             found |= tables
         return found
 
@@ -236,10 +236,10 @@ class Counts:
             # Some hours and a copy are in memory beside the sum, and then freed.
             await memory.resize(before + await in_thread(bytes_of, table))
             found = await self._tables_of(one.of, names, some, are_parts=True)
-            table = await _sum([table, *(of_hour for _, of_hour in found)], names)
+            table = await in_thread(columns.summed, [table, *(one for _, one in found)], names)
         await memory.resize(before)
         new = NewCounts(self._fingerprints.of(period).of(one.of), table, period.end)
-        await self._joint.store(one, new)
+        await self._joint.store({one: new})
         return table
 
     async def _computed(self, of: DocumentKind, names: Sequence[str], period: Period) -> Columns:
@@ -261,15 +261,11 @@ class Counts:
             return None
         await self._fingerprints.read(parts)
         found = await self._tables_of(of, names, parts, are_parts=True)
-        return await _sum([table for _, table in found], names)
+        return await in_thread(columns.summed, [table for _, table in found], names)
 
 
 def _summed(table: Columns, new: Mapping[JointId, Sequence[str]]) -> dict[JointId, Columns]:
     return {one: table.by(names) for one, names in new.items()}
-
-
-async def _sum(tables: Sequence[Columns], names: Sequence[str]) -> Columns:
-    return await in_thread(lambda: columns.joined(tables, names).by(names))
 
 
 async def _size(table: Columns) -> int:

@@ -11,7 +11,7 @@ from tracker.reports import columns
 from tracker.reports.columns import Columns
 from tracker.reports.dimensions import LINK, DocumentKind
 from tracker.reports.joint_counts.report_run import ReportRun
-from tracker.reports.joint_counts.scan import LISTED_LINKS, Span, links_of, read
+from tracker.reports.joint_counts.scan import Span, read
 from tracker.reports.joint_counts.scope import ReportScope
 from tracker.reports.memory import bytes_of
 from tracker.reports.periods import Period
@@ -19,6 +19,9 @@ from tracker.reports.threads import in_thread
 
 _DOCUMENTS_AT_ONCE: Final = 20_000
 """The approximate number of documents of one pipeline."""
+
+LISTED_LINKS: Final = 1000
+"""Links that MongoDB sends as a number instead of an id."""
 
 _MOMENT: Final = timedelta(milliseconds=1)
 
@@ -49,7 +52,7 @@ class DocumentScans:
         About `expected` documents are in the whole period.
         """
         spans = await self._spans(of, names, period, expected, start, end)
-        return await _sum(await self._tables(of, names, spans), names)
+        return await in_thread(columns.summed, await self._tables(of, names, spans), names)
 
     async def count_each(
         self, of: DocumentKind, names: Sequence[str], expected: Mapping[Period, int]
@@ -64,7 +67,10 @@ class DocumentScans:
         tables = await self._tables(of, names, [span for _, span in spans])
         for (period, _), table in zip(spans, tables, strict=True):
             found[period].append(table)
-        return {period: await _sum(tables, names) for period, tables in found.items()}
+        return {
+            period: await in_thread(columns.summed, tables, names)
+            for period, tables in found.items()
+        }
 
     async def _spans(
         self,
@@ -117,9 +123,11 @@ class DocumentScans:
         return table
 
     async def _links_of(self, period: Period) -> list[UUID]:
+        """Return some links of a period. Each costs as much as decoding the id of one click."""
         of_days = {"$gte": period.first.isoformat(), "$lte": period.last.isoformat()}
         rollups = {**self._scope.rollups("link"), "_id.day": of_days}
-        return await links_of(self._run.reader, rollups)
+        rows = await self._run.reader.find("rollups", rollups, ["_id.link_id"], limit=LISTED_LINKS)
+        return list({row["_id"]["link_id"] for row in rows})
 
 
 def documents_in(table: Columns) -> int:
@@ -129,10 +137,3 @@ def documents_in(table: Columns) -> int:
 def _sized(make: Callable[[], Columns]) -> tuple[Columns, int]:
     table = make()
     return table, bytes_of(table)
-
-
-async def _sum(tables: Sequence[Columns], names: Sequence[str]) -> Columns:
-    """Return the sum of tables. That of a single span is one already."""
-    if len(tables) <= 1:
-        return tables[0] if tables else columns.empty(names)
-    return await in_thread(lambda: columns.joined(tables, names).by(names))

@@ -141,14 +141,6 @@ class Fingerprints:
                 _add(day.hours[hour], cell)
 
 
-async def fingerprint_of(
-    reader: MongoReads, matching: Mapping[str, Any], period: Period
-) -> Fingerprint:
-    fingerprints = Fingerprints(reader, matching)
-    await fingerprints.read([period])
-    return fingerprints.of(period)
-
-
 def _add(sums: list[int], cell: Mapping[str, int]) -> None:
     for number, name in enumerate(_SUMMED):
         sums[number] += int(cell.get(name, 0))

@@ -91,13 +91,13 @@ async def _continued(
         # They are read at once, and again by the next report.
         recent = await sources.recent(of, names, hour, part.through)
         rows = part.table.rows + recent.rows
-        return await in_thread_if_large(rows, _sum, [part.table, recent], names)
+        return await in_thread_if_large(rows, columns.summed, [part.table, recent], names)
     stable_end = max(stable_end, part.through)
     count = sources.documents.count
     before = await count(of, names, hour, expected, part.through, stable_end)
-    stable = await in_thread(_sum, [part.table, before], names)
+    stable = await in_thread(columns.summed, [part.table, before], names)
     after = await count(of, names, hour, expected, stable_end)
-    found = await in_thread(_sum, [stable, after], names)
+    found = await in_thread(columns.summed, [stable, after], names)
     added = documents_in(before)
     is_worth_it = (
         added > (0 if stable_end == hour.end else limits.FEW_DOCUMENTS) or not part.is_cached
@@ -105,11 +105,7 @@ async def _continued(
     if is_worth_it and fingerprint.equals(of, found):
         of_stable = fingerprint.of_table(of, stable)
         tables = await in_thread(lambda: {one: stable.by(by) for one, by in new.items()})
-        await sources.joint.store_all(
+        await sources.joint.store(
             {one: NewCounts(of_stable, table, stable_end) for one, table in tables.items()}
         )
     return found
-
-
-def _sum(tables: Sequence[Columns], names: Sequence[str]) -> Columns:
-    return columns.joined(tables, names).by(names)

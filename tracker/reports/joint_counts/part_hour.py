@@ -84,8 +84,8 @@ class PartHour:
         known = await self._known(one, fingerprint, every, until)
         if known is not None:
             table = await in_thread(known.table)
-            new = await in_thread(lambda: columns.joined([table, new], every).by(every))
-        await self._joint.store(one, NewCounts(fingerprint, new, until))
+            new = await in_thread(columns.summed, [table, new], every)
+        await self._joint.store({one: NewCounts(fingerprint, new, until)})
         return new
 
 

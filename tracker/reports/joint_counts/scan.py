@@ -20,14 +20,11 @@ from tracker.reports.columns import CLICK_MEASURES, Columns, Numbers, column_of
 from tracker.reports.counted import COUNTED_FIELDS
 from tracker.reports.dimensions import EVENT, HOUR, LINK, NO_KEY, DocumentKind
 from tracker.reports.rollups.money import billionths
-from tracker.reports.threads import in_thread
 from tracker.stores.mongodb.documents import with_stored_ids
 from tracker.stores.mongodb.reads import MongoReads
 from tracker.visitor_dimensions import UNKNOWN
 
 _HOUR_MS: Final = 3_600_000
-LISTED_LINKS: Final = 1000
-"""Links that are sent as a number instead of an id."""
 _VALUES_AT_ONCE: Final = 15_000
 """Values of a batch: 3 to 4 ms to decode. A batch of 3,000 clicks with two dimensions takes MongoDB
 and Python a tenth less than three of 1,000."""
@@ -66,14 +63,10 @@ class Span(NamedTuple):
         return {**self.matching, "at": {"$gte": self.start, "$lt": self.end}}
 
 
-async def count(reader: MongoReads, of: DocumentKind, span: Span, names: Sequence[str]) -> Columns:
-    return await in_thread(await read(reader, of, span, names))
-
-
 async def read(
     reader: MongoReads, of: DocumentKind, span: Span, names: Sequence[str]
 ) -> Callable[[], Columns]:
-    """Read the documents for `count`. Return the function that makes the table, for a thread."""
+    """Read the documents. Return the function that makes their table, for a thread."""
     fields = [COUNTED_FIELDS[name].field for name in names if name in COUNTED_FIELDS]
     shown = {"_id": 0, **dict.fromkeys([*MEASURED_FIELDS[of], *fields], 1)}
     computed = {LINK: _link(span), HOUR: _hour(span), EVENT: "$event_config_id"}
@@ -88,12 +81,6 @@ async def read(
 def _batch_size(names: Sequence[str]) -> int:
     """Return as many rows as the event loop may decode at once."""
     return _VALUES_AT_ONCE // (len(names) + len(CLICK_MEASURES))
-
-
-async def links_of(reader: MongoReads, matching: Mapping[str, Any]) -> list[UUID]:
-    """Return some links of these rollups. Each costs as much as decoding the id of one click."""
-    rows = await reader.find("rollups", matching, ["_id.link_id"], limit=LISTED_LINKS)
-    return list({row["_id"]["link_id"] for row in rows})
 
 
 def with_missing(table: Columns, missing: dict[str, int], names: Sequence[str]) -> Columns:

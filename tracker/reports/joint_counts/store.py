@@ -139,9 +139,6 @@ class JointCountStore:
         rows = await reader.find(self._cached.name, {**matching, "_id.part": 0}, ["_id"])
         return [_id(row["_id"]) for row in rows]
 
-    async def remove(self, ids: Collection[JointId]) -> None:
-        await self._remove_parts(ids, 0)
-
     async def remove_hours(self, days: Collection[JointId]) -> None:
         ranges = [
             {
@@ -155,7 +152,8 @@ class JointCountStore:
         if ranges:
             await self._cached.delete_many({"$or": ranges})
 
-    async def _remove_parts(self, ids: Collection[JointId], first: int) -> None:
+    async def remove(self, ids: Collection[JointId], first: int = 0) -> None:
+        """Remove the parts from number `first` on."""
         ranges = [
             {"_id": {"$gte": _stored(one, first), "$lt": _stored(one, _MAX_PARTS)}} for one in ids
         ]
@@ -190,10 +188,7 @@ class JointCountStore:
             limits.ROW_BYTES * row["rows"] + limits.TEXT_COPIES * row["text"] for row in found
         )
 
-    async def store(self, one: JointId, counts: NewCounts) -> None:
-        await self.store_all({one: counts})
-
-    async def store_all(self, new: Mapping[JointId, NewCounts]) -> None:
+    async def store(self, new: Mapping[JointId, NewCounts]) -> None:
         """Replace many counts: all that have one part in one write."""
         # In a thread, because a large table takes some tenths of a second.
         parts = await in_thread(
@@ -217,7 +212,7 @@ class JointCountStore:
         done = await self._cached.bulk_write(writes)
         if done.matched_count:
             # In one write, all counts have as many parts.
-            await self._remove_parts(parts.keys(), len(next(iter(parts.values()))))
+            await self.remove(parts.keys(), len(next(iter(parts.values()))))
 
 
 class CacheBatch:
@@ -239,7 +234,7 @@ class CacheBatch:
         """Write the rest of the batch."""
         new, self._new, self.rows = self._new, {}, 0
         if new:
-            await self._joint.store_all(new)
+            await self._joint.store(new)
             # A day's counts by all dimensions replace its hours.
             await self._joint.remove_hours([one for one in new if one.is_day_by_all()])
         self._since = time.monotonic()

@@ -8,13 +8,14 @@ from datetime import date
 from uuid import UUID
 
 from tracker.calendar import Calendar
-from tracker.reports.columns import Columns, joined
+from tracker.reports.columns import Columns, summed
 from tracker.reports.counted import dimensions_of
-from tracker.reports.joint_counts.fingerprints import fingerprint_of
-from tracker.reports.joint_counts.scan import Span, count
+from tracker.reports.joint_counts.fingerprints import Fingerprints
+from tracker.reports.joint_counts.scan import Span, read
 from tracker.reports.joint_counts.scope import ReportScope
 from tracker.reports.joint_counts.store import ALL, JointCountStore, JointId
 from tracker.reports.periods import Period, day_period, hours_of, month_period
+from tracker.reports.threads import in_thread
 from tracker.stores.mongodb.drivers import Database
 from tracker.stores.mongodb.reads import MongoReads
 
@@ -48,8 +49,9 @@ class JointCheck:
         names = _names(one)
         cached = (await self._joint.find([one], names, reader)).get(one)
         scope = ReportScope(one.account_id, self._calendar, one.link_id)
-        fingerprint = await fingerprint_of(reader, scope.rollups(), period)
-        if cached is None or cached.fingerprint != fingerprint.of(one.of):
+        fingerprints = Fingerprints(reader, scope.rollups())
+        await fingerprints.read([period])
+        if cached is None or cached.fingerprint != fingerprints.of(period).of(one.of):
             return True
         tables = []
         for part in period.dates():
@@ -59,7 +61,7 @@ class JointCheck:
                 min(period.end, self._calendar.end_of(part)),
                 self._calendar.start_of(part),
             )
-            tables.append(await count(reader, one.of, span, names))
+            tables.append(await in_thread(await read(reader, one.of, span, names)))
         return _rows(tables, names) == _rows([cached.table()], names)
 
 
@@ -77,7 +79,7 @@ def _names(one: JointId) -> Sequence[str]:
 
 def _rows(tables: Sequence[Columns], names: Sequence[str]) -> dict[tuple[str, ...], dict[str, int]]:
     """Return the measures by their values, except rows of zeros."""
-    table = joined(tables, names).by(names)
+    table = summed(tables, names)
     columns = [table.dimensions[name] for name in names]
     found = {}
     for row in range(table.rows):

@@ -3,7 +3,7 @@
 Text from a client is only ever a value in a pipeline, never an operator or a field name.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import Any, Final, NamedTuple
 from uuid import UUID
@@ -47,7 +47,7 @@ class RollupQuery(NamedTuple):
 async def rollup_table(reader: MongoReads, query: RollupQuery) -> Columns:
     batches: dict[str, Any] = {"batchSize": _ROLLUPS_AT_ONCE} if _is_of_each_link(query) else {}
     rows = await reader.aggregate("rollups", _stages_of(query), **batches)
-    return await in_thread_if_large(len(rows), _table_of, query, rows)
+    return await in_thread_if_large(len(rows), lambda: table_of(query, _groups(query, rows)))
 
 
 def _stages_of(query: RollupQuery) -> Stages:
@@ -83,9 +83,8 @@ def _stages_of(query: RollupQuery) -> Stages:
     return [*stages, {"$group": {"_id": key or None, **sums}}]
 
 
-def _table_of(query: RollupQuery, rows: Sequence[Mapping[str, Any]]) -> Columns:
-    if _is_of_each_link(query):
-        rows = list(_groups(rows, query.measures))
+def table_of(query: RollupQuery, rows: Sequence[Mapping[str, Any]]) -> Columns:
+    """Return the table of groups, as `_stages_of` yields them."""
     names = [*([DAY] if query.by_day else []), *query.names]
     keys = [row["_id"] or {} for row in rows]
     return columns.of_columns(
@@ -103,15 +102,18 @@ def _is_of_each_link(query: RollupQuery) -> bool:
     return query.first == query.last and not query.by_day and set(query.names) == names
 
 
-def _groups(
-    rollups: Sequence[Mapping[str, Any]], measures: Sequence[str]
-) -> Iterator[dict[str, Any]]:
-    for rollup in rollups:
+def _groups(query: RollupQuery, rows: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
+    """Return the groups of the pipeline's rows, which are groups already or whole rollups."""
+    if not _is_of_each_link(query):
+        return rows
+    found = []
+    for rollup in rows:
         for cell in rollup["cells"]:
-            found = cell.get("v") or {}
-            sums = {name: found.get(name, 0) for name in measures}
+            measured = cell.get("v") or {}
+            sums = {name: measured.get(name, 0) for name in query.measures}
             if any(sums.values()):
-                yield {"_id": {"l": rollup.get("link"), "c": cell["k"]}, **sums}
+                found.append({"_id": {"l": rollup.get("link"), "c": cell["k"]}, **sums})
+    return found
 
 
 def _has_domain_field(query: RollupQuery) -> bool:

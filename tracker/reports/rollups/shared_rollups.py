@@ -10,12 +10,11 @@ from typing import Any, Final
 from uuid import UUID
 
 from tracker import visitor_dimensions
-from tracker.reports import columns
 from tracker.reports.columns import Columns
-from tracker.reports.dimensions import DAY, DOMAIN, HOUR, LINK
-from tracker.reports.rollups.layout import decoded, encoded
+from tracker.reports.dimensions import DAY, HOUR
+from tracker.reports.rollups.layout import encoded
 from tracker.reports.rollups.money import whole_number
-from tracker.reports.rollups.pipelines import RollupQuery
+from tracker.reports.rollups.pipelines import RollupQuery, table_of
 from tracker.reports.threads import in_thread_if_large
 from tracker.stores.mongodb.reads import MongoReads
 
@@ -73,30 +72,20 @@ class SharedRollups:
 
 def _table(query: RollupQuery, rollups: Rollups) -> Columns:
     names = [*([DAY] if query.by_day else []), *query.names]
-    cells = list(_cells(query, rollups))
-    found = columns.of_columns(
-        {name: [values[name] for values, _ in cells] for name in names},
-        {one: [sums[one] for _, sums in cells] for one in query.measures},
-    )
-    return found.by(names)
+    return table_of(query, list(_groups(query, rollups))).by(names)
 
 
-def _cells(
-    query: RollupQuery, rollups: Rollups
-) -> Iterator[tuple[Mapping[str, str], Mapping[str, int]]]:
-    """Yield the values of each cell, and its measures unless all are zero."""
+def _groups(query: RollupQuery, rollups: Rollups) -> Iterator[dict[str, Any]]:
+    """Yield each cell as a row of the pipeline, unless its measures are zero."""
     of_map = query.selection.map
     wanted = None if query.cells is None else frozenset(map(encoded, query.cells))
     for rollup in rollups:
-        values = {
-            DAY: rollup["_id"]["day"],
-            LINK: str(rollup["_id"]["link_id"]),
-            DOMAIN: rollup.get("domain_name", ""),
-        }
-        cells = {"": rollup.get(_TOTAL, {})} if of_map is None else rollup.get(of_map, {})
+        of_rollup = rollup["_id"]
+        key = {"d": of_rollup["day"], "l": of_rollup["link_id"], "m": rollup.get("domain_name", "")}
+        cells = {None: rollup.get(_TOTAL, {})} if of_map is None else rollup.get(of_map, {})
         for name, cell in cells.items():
             if of_map is not None and wanted is not None and name not in wanted:
                 continue
-            sums = {one: whole_number(cell.get(one, 0)) for one in query.measures}
-            if any(sums.values()):
-                yield values if of_map is None else {**values, of_map: decoded(name)}, sums
+            sums = {one: cell.get(one, 0) for one in query.measures}
+            if any(map(whole_number, sums.values())):
+                yield {"_id": {**key, "c": name}, **sums}
