@@ -1,5 +1,6 @@
 """Documents of another release are read, with an unknown field and without the newest ones."""
 
+from collections.abc import Awaitable, Callable
 from datetime import date, timedelta
 from typing import Any, Final
 
@@ -22,7 +23,6 @@ from tracker.service.services import Services
 from tracker.stores.redis import keys
 from tracker.webhooks.deliveries import LEASE
 from tracker.webhooks.delivery import Kind
-from tracker.webhooks.payloads.sources import PayloadLoader
 from tracker.webhooks.payloads.template import DEFAULT
 from tracker.webhooks.store import template_text
 
@@ -32,16 +32,15 @@ UNKNOWN: Final = {"added_later": {"a": [1]}}
 OWNED: Final = {"_id": ONE, "account_id": ACCOUNT, "created_at": AT, **UNKNOWN}
 
 LINK: Final = {
-    **OWNED,
     "internal_name": "A link",
     "slug": "abc",
     "destination_url": "https://example.com/",
     "domain_id": None,
     "domain_name": "",
-    "active": True,
-    "archived": False,
     "tags": [],
     "version": 1,
+    "active": True,
+    "archived": False,
 }
 EVENT: Final = {
     "_id": 7,
@@ -56,67 +55,60 @@ EVENT: Final = {
     **UNKNOWN,
 }
 
+OPERATOR_THEN: Final = {"kind": "operator", "id": None, "name": "operator", **UNKNOWN}
+MONEY: Final = {"payout_type": "CPA", "payout": Decimal128("2.5")}
+
+Find = Callable[[Services], Awaitable[Any]]
+SHOWN: Final[dict[str, tuple[dict[str, Any], Find, dict[str, Any]]]] = {
+    "links": (
+        LINK,
+        lambda s: s.links.link_cache.get(keys.link("", "abc")),
+        {"destination_url": "https://example.com/"},
+    ),
+    "domains": (
+        {"domain_name": "go.example.com", "verified": True, "token": "t", "version": 1},
+        lambda s: s.links.domains.find(ONE),
+        {"is_deleted": False, "last_check": None},
+    ),
+    "members": (
+        {"person_id": ONE, "role": "viewer"},
+        lambda s: s.accounts.members.find(ONE),
+        {"role": Role.VIEWER, "last_seen_at": None},
+    ),
+    "invitations": (
+        {
+            "kind": "invitation",
+            "email": None,
+            "role": "owner",
+            "sha256": b"1",
+            "created_by": OPERATOR_THEN,
+            "expires_at": now() + timedelta(days=1),
+        },
+        lambda s: s.access.invitations.find(ONE),
+        {"created_by": OPERATOR, "without_totp": False},
+    ),
+    "event_configs": (
+        {"name": "A", "pbk": "p", **MONEY, "active": True, "version": 1},
+        lambda s: s.conversions.event_configs.by_postback_key("p"),
+        {"payout_type": PayoutType.CPA, "archived": False, "parameter_aliases": {}},
+    ),
+}
+"""What is stored, how it is found, and what is found."""
+
+
+async def test_what_a_document_lacks_is_as_if_it_had_never_been_set(services: Services) -> None:
+    for collection, (row, find, expected) in SHOWN.items():
+        await services.stores.mongodb[collection].insert_one({**OWNED, **row})
+        found = await find(services)
+        assert {name: getattr(found, name) for name in expected} == expected
+    assert await services.links.domains.by_name("go.example.com") is not None
+
 
 async def test_an_account_without_rules_has_none_switched_on(services: Services) -> None:
     row = {"_id": ACCOUNT, "name": "A", "created_at": AT, **UNKNOWN}
     await services.stores.mongodb["accounts"].insert_one(row)
-    found = await services.accounts.accounts.find(ACCOUNT)
-    assert found is not None
-    assert found.name == "A"
     assert await cached_rules(services, ACCOUNT) == NO_RULES
     assert await services.conversions.account_rules.find(ACCOUNT) == NO_RULES
-
-
-async def test_a_link_is_shown_and_redirects(services: Services) -> None:
-    await services.stores.mongodb["links"].insert_one(LINK)
-    found = await services.links.links.find(ONE)
-    cached = await services.links.link_cache.get(keys.link("", "abc"))
-    assert found is not None
-    assert cached is not None
-    assert found.destination_url == cached.destination_url == "https://example.com/"
-
-
-async def test_a_domain_without_a_quarantine_is_in_use(services: Services) -> None:
-    claim = {"domain_name": "go.example.com", "verified": True, "token": "t", "version": 1}
-    await services.stores.mongodb["domains"].insert_one({**OWNED, **claim})
-    found = await services.links.domains.find(ONE)
-    served = await services.links.domains.by_name("go.example.com")
-    assert found is not None
-    assert served is not None
-    assert (found.is_deleted, served.is_proven, found.last_check) == (False, True, None)
-
-
-async def test_a_tag_is_found(services: Services) -> None:
-    await services.stores.mongodb["tags"].insert_one({**OWNED, "name": "A tag", "key": "a tag"})
-    assert (await services.links.tags.find([ONE]))[ONE].name == "A tag"
-
-
-async def test_a_member_who_was_never_seen_is_found(services: Services) -> None:
-    await services.stores.mongodb["members"].insert_one(
-        {**OWNED, "person_id": ONE, "role": "viewer"}
-    )
-    [member] = await services.accounts.members.of_person(ONE)
-    assert (member.role, member.last_seen_at) == (Role.VIEWER, None)
-
-
-async def test_an_invitation_without_a_person_is_open(services: Services) -> None:
-    actor = {"kind": "operator", "id": None, "name": "operator", **UNKNOWN}
-    row = {**OWNED, "kind": "invitation", "email": None, "role": "owner", "created_by": actor}
-    row |= {"expires_at": now() + timedelta(days=1), "sha256": b"1"}
-    await services.stores.mongodb["invitations"].insert_one(row)
-    found = await services.access.invitations.find(ONE)
-    assert found is not None
-    assert (found.created_by, found.without_totp) == (OPERATOR, False)
-
-
-async def test_an_event_configuration_without_a_mark_is_not_archived(services: Services) -> None:
-    money = {"payout_type": "CPA", "payout": Decimal128("2.5")}
-    row = {**OWNED, "name": "A", "pbk": "p", **money, "active": True, "version": 1}
-    await services.stores.mongodb["event_configs"].insert_one(row)
-    found = await services.conversions.event_configs.by_postback_key("p")
-    assert found is not None
-    assert (found.payout_type, found.archived) == (PayoutType.CPA, False)
-    assert found.parameter_aliases == {}
 
 
 async def test_a_webhook_of_no_kind_asks_for_conversions_and_its_delivery_is_one(
@@ -158,15 +150,6 @@ async def test_an_event_of_a_stored_click_without_source_fields_has_none(
     [event] = await scene.stored_events(services)
     assert event["status"] == "attributed"
     assert not set(FIELDS) & event.keys()
-
-
-async def test_a_stored_click_and_its_event_make_a_payload(services: Services) -> None:
-    made: Any = {**services.clicks.enrichment.document(make_click(ACCOUNT)), **UNKNOWN}
-    await services.stores.mongodb["clicks"].insert_one(made)
-    assert await services.clicks.clicks.find([made["_id"]]) == {made["_id"]: made}
-    await services.stores.mongodb["events"].insert_one({**EVENT, "click_id": made["_id"]})
-    sources = await PayloadLoader(services.stores.mongodb, "go.example").load([7])
-    assert sources.values(7).get("country") == "US"
 
 
 async def test_a_rollup_is_reported_without_the_fields_it_lacks(services: Services) -> None:

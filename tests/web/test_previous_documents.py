@@ -43,12 +43,13 @@ Stored = dict[str, list[dict[str, Any]]]
 
 @pytest.fixture(params=FILES, ids=lambda path: path.stem)
 def stored(services: Services, io_loop: AsyncIOLoop, request: pytest.FixtureRequest) -> Stored:
-    """Store the documents of a release, and return them by collection."""
+    """Store the documents of a release, each with an unknown field; return them by collection."""
     documents: Stored = loads(request.param.read_text(encoding="ascii"), json_options=OPTIONS)
 
     async def store() -> None:
         for name, rows in documents.items():
-            await services.stores.mongodb[name].insert_many(rows)
+            later = [{**row, "added_later": {"a": [1]}} for row in rows]
+            await services.stores.mongodb[name].insert_many(later)
 
     io_loop.run_sync(store)
     return documents
