@@ -10,11 +10,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
-from pymongo.errors import (
-    ConnectionFailure,
-    DuplicateKeyError,
-    OperationFailure,
-)
+from pymongo.errors import ConnectionFailure, DuplicateKeyError, OperationFailure
 
 from tests.stores.relay import Relay, relay
 from tests.waiting import eventually
@@ -52,10 +48,9 @@ class Insert:
 async def test_the_result_of_the_work_is_returned_and_its_writes_are_stored(
     services: Services,
 ) -> None:
+    insert = Insert(services.stores.mongodb.database, "a", "b")
     async with session_of(services) as session:
-        assert (
-            await in_transaction(session, Insert(services.stores.mongodb.database, "a", "b")) == 2
-        )
+        assert await in_transaction(session, insert) == 2
     assert await names(services) == {"a", "b"}
 
 
@@ -74,45 +69,37 @@ async def test_work_that_fails_stores_nothing_and_raises_its_error(
             await in_transaction(session, work)
         assert insert.runs == 1
         assert await names(services) == set()
-        assert await in_transaction(session, Insert(services.stores.mongodb.database, "a")) == 1
-
-
-async def test_a_duplicate_key_is_not_tried_again_and_nothing_is_stored(
-    services: Services,
-) -> None:
-    await services.stores.mongodb["clicks"].insert_one({"_id": "b"})
-    insert = Insert(services.stores.mongodb.database, "a", "b", "c")
-    async with session_of(services) as session:
+        assert await in_transaction(session, insert) == 1
+        duplicate = Insert(services.stores.mongodb.database, "b", "a", "c")
         with pytest.raises(DuplicateKeyError):
-            await in_transaction(session, insert)
-    assert insert.runs == 1
-    assert await names(services) == {"b"}
-
-
-async def test_a_conflict_is_tried_again_until_the_other_transaction_ends(
-    services: Services,
-) -> None:
-    insert = Insert(services.stores.mongodb.database, "a")
-    async with session_of(services) as session, session_of(services) as other:
-        other.start_transaction()
-        await Insert(services.stores.mongodb.database, "a")(other)
-        waiting = asyncio.create_task(in_transaction(session, insert))
-        await eventually(lambda: insert.runs >= 3)
-        await other.abort_transaction()
-        assert await waiting == 1
+            await in_transaction(session, duplicate)
+        assert duplicate.runs == 1
     assert await names(services) == {"a"}
 
 
-async def test_a_conflict_that_another_wins_becomes_a_duplicate_key(services: Services) -> None:
-    insert = Insert(services.stores.mongodb.database, "a")
+@asynccontextmanager
+async def conflict(services: Services) -> AsyncIterator[tuple[MongoSession, MongoSession]]:
+    """Yield a session, and another whose open transaction has written document `a`."""
     async with session_of(services) as session, session_of(services) as other:
         other.start_transaction()
         await Insert(services.stores.mongodb.database, "a")(other)
+        yield session, other
+
+
+@pytest.mark.parametrize("end", ["abort_transaction", "commit_transaction"])
+async def test_a_conflict_is_tried_again_until_the_other_transaction_ends(
+    services: Services, end: str
+) -> None:
+    insert = Insert(services.stores.mongodb.database, "a")
+    async with conflict(services) as (session, other):
         waiting = asyncio.create_task(in_transaction(session, insert))
-        await eventually(lambda: insert.runs >= 2)
-        await other.commit_transaction()
-        with pytest.raises(DuplicateKeyError):
-            await waiting
+        await eventually(lambda: insert.runs >= 3)
+        await getattr(other, end)()
+        if end == "abort_transaction":
+            assert await waiting == 1
+        else:
+            with pytest.raises(DuplicateKeyError):
+                await waiting
 
 
 async def test_a_conflict_that_does_not_end_raises_after_the_retry_time(
@@ -120,30 +107,13 @@ async def test_a_conflict_that_does_not_end_raises_after_the_retry_time(
 ) -> None:
     monkeypatch.setattr(transaction, "RETRY_SECONDS", 1.0)
     insert = Insert(services.stores.mongodb.database, "a")
-    async with session_of(services) as session, session_of(services) as other:
-        other.start_transaction()
-        await Insert(services.stores.mongodb.database, "a")(other)
+    async with conflict(services) as (session, _):
         began = time.monotonic()
         with pytest.raises(OperationFailure) as caught:
             await in_transaction(session, insert)
         assert time.monotonic() - began >= 1.0
         assert caught.value.code == 112
         assert insert.runs > 1
-
-
-async def test_writers_of_one_document_all_get_their_turn(services: Services) -> None:
-    async def count(session: MongoSession) -> None:
-        await services.stores.mongodb["clicks"].update_one(
-            {"_id": "n"}, {"$inc": {"n": 1}}, upsert=True, session=session
-        )
-
-    async def several() -> None:
-        async with session_of(services) as session:
-            for _ in range(10):
-                await in_transaction(session, count)
-
-    await asyncio.gather(*(several() for _ in range(4)))
-    assert await services.stores.mongodb["clicks"].find_one() == {"_id": "n", "n": 40}
 
 
 async def test_a_transaction_sees_one_moment(services: Services) -> None:
