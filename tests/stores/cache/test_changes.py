@@ -15,7 +15,6 @@ from tests.stores.cache.cached_thing import NAME, NEW, OLD, Thing, ThingLookup
 from tests.stores.cache.listening import listening
 from tests.stores.redis.own_redis import own_redis
 from tests.waiting import PATIENCE_SECONDS, becomes, eventually
-from tracker.loops import cancel_and_wait
 from tracker.service.services import Services
 from tracker.stores.breaker import Breaker
 from tracker.stores.cache import changes
@@ -55,16 +54,6 @@ async def process(url: str, things: ThingLookup) -> AsyncIterator[Process]:
         await built.waiting.aclose()
 
 
-async def change(built: Process, things: ThingLookup, thing: Thing | None) -> None:
-    await built.cache.begin_update(NAME)
-    things.thing = thing
-    await built.cache.changed(NAME, thing, NEW.version)
-
-
-async def sees(built: Process, thing: Thing | None) -> None:
-    await becomes(lambda: built.cache.get(NAME), thing)
-
-
 async def lost(built: Process) -> None:
     await eventually(lambda: not built.cache.verified)
 
@@ -82,33 +71,9 @@ def types_of_messages(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return types
 
 
-@pytest.mark.parametrize("thing", [NEW, None], ids=["changed", "removed"])
-async def test_a_change_is_seen_by_another_process(settings: Settings, thing: Thing | None) -> None:
-    things = ThingLookup(OLD)
-    async with (
-        process(settings.redis_url, things) as one,
-        process(settings.redis_url, things) as other,
-    ):
-        assert [await built.cache.get(NAME) for built in (one, other)] == [OLD, OLD]
-        await change(one, things, thing)
-        await sees(other, thing)
-        assert await one.cache.get(NAME) == thing
-
-
-async def test_a_new_name_that_was_missed_before_is_seen(
+async def test_unreadable_messages_hide_no_change_of_another_process(
     settings: Settings,
 ) -> None:
-    things = ThingLookup(None)
-    async with (
-        process(settings.redis_url, things) as one,
-        process(settings.redis_url, things) as other,
-    ):
-        assert await other.cache.get(NAME) is None
-        await one.cache.created(NAME, NEW)
-        await sees(other, NEW)
-
-
-async def test_an_unreadable_message_does_not_end_the_subscription(settings: Settings) -> None:
     things = ThingLookup(OLD)
     async with (
         process(settings.redis_url, things) as one,
@@ -117,8 +82,10 @@ async def test_an_unreadable_message_does_not_end_the_subscription(settings: Set
         for garbage in (b"", b"\xff\xfe", b"nobody:x", b"link"):
             await one.redis.publish(CHANGES, garbage)
         await other.cache.get(NAME)
-        await change(one, things, NEW)
-        await sees(other, NEW)
+        await one.cache.begin_update(NAME)
+        things.thing = NEW
+        await one.cache.changed(NAME, NEW, NEW.version)
+        await becomes(lambda: other.cache.get(NAME), NEW)
 
 
 async def test_a_closed_subscription_is_renewed_and_memory_emptied(services: Services) -> None:
@@ -142,7 +109,7 @@ async def test_a_change_published_while_the_subscription_was_lost_is_seen(tmp_pa
             server.kill()
             await lost(built)
             things.thing = NEW
-            await sees(built, NEW)
+            await becomes(lambda: built.cache.get(NAME), NEW)
             server.start()
             async with redis_for_requests(server.url) as client:
                 await client.delete(NAME)
@@ -176,23 +143,3 @@ async def test_a_quiet_redis_does_not_count_as_lost(
             clock.seconds += 0.9 * changes.SILENCE_SECONDS
         assert built.cache.verified
         assert NAME in built.cache._memory.values
-
-
-async def test_every_cache_of_a_service_follows_the_changes(
-    services: Services, settings: Settings
-) -> None:
-    writer = Services(settings)
-    listening = asyncio.ensure_future(services.changes.listen())
-    await asyncio.wait_for(services.changes.subscribed.wait(), PATIENCE_SECONDS)
-    names: dict[str, Cache[Any]] = {
-        "link:/a": services.links.link_cache,
-        "domain:a.example": services.links.domain_cache,
-        "event_config:p": services.conversions.event_config_cache,
-    }
-    for name, cache in names.items():
-        assert await cache.get(name) is None
-        await writer.stores.redis.publish(CHANGES, name)
-    await eventually(lambda: not any(cache._memory.values for cache in names.values()))
-    await cancel_and_wait(listening)
-    await writer.stop()
-    await writer.close()

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from redis.asyncio import Redis
 
-from tests.stores.cache.cached_thing import NAME, NEW, OLD, ThingLookup, cached
+from tests.stores.cache.cached_thing import NAME, OLD, ThingLookup, cached
 from tests.stores.redis.own_cluster import own_cluster
 from tracker.service.services import Services
 from tracker.stores.cache import eviction
@@ -35,10 +35,13 @@ def copies(services: Services) -> CopyEviction:
     return services.copy_eviction
 
 
-async def store(redis: Redis, names: Sequence[str]) -> None:
+async def store(redis: Redis, names: Sequence[str], unused: int = 0) -> None:
+    """Store copies that were last used `unused` seconds ago."""
     cache = cached(redis, ThingLookup(OLD))
     for name in names:
         await cache.get(name)
+        if unused:
+            await leave_unused(redis, name, unused)
 
 
 async def leave_unused(redis: Redis, name: str, seconds: int) -> None:
@@ -85,10 +88,14 @@ async def test_keys_that_are_no_copies_stay(services: Services, copies: CopyEvic
     assert await missing(redis, [*others, NAME]) == [NAME]
 
 
-async def test_with_room_nothing_goes(services: Services, copies: CopyEviction) -> None:
-    await store(services.stores.redis, [NAME])
-    await leave_unused(services.stores.redis, NAME, HOUR)
+async def test_nothing_goes_with_room_or_while_another_process_evicts(
+    services: Services, copies: CopyEviction
+) -> None:
+    await store(services.stores.redis, [NAME], HOUR)
     services.stores.budget.used = (EVICT_FROM + EVICT_UNTIL) / 2
+    assert await copies.make_room() == 0
+    services.stores.budget.used = EVICT_FROM
+    await services.stores.redis.set(keys.COPIES_LEASE, "another")
     assert await copies.make_room() == 0
 
 
@@ -96,9 +103,7 @@ async def test_no_more_go_once_there_is_room(
     services: Services, copies: CopyEviction, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     redis = services.stores.redis
-    await store(redis, NAMES)
-    for name in NAMES:
-        await leave_unused(redis, name, HOUR)
+    await store(redis, NAMES, HOUR)
 
     async def measure(_: float) -> None:
         services.stores.budget.used = EVICT_UNTIL - 0.01
@@ -108,31 +113,10 @@ async def test_no_more_go_once_there_is_room(
     assert 1 <= await copies.make_room() <= 2
 
 
-async def test_one_process_evicts_at_a_time(services: Services, copies: CopyEviction) -> None:
-    await store(services.stores.redis, [NAME])
-    await leave_unused(services.stores.redis, NAME, HOUR)
-    await services.stores.redis.set(keys.COPIES_LEASE, "another")
-    assert await copies.make_room() == 0
-
-
-async def test_a_copy_that_was_evicted_is_stored_again_when_it_is_used(
-    services: Services, copies: CopyEviction
-) -> None:
-    await store(services.stores.redis, [NAME])
-    await leave_unused(services.stores.redis, NAME, HOUR)
-    assert await copies.make_room() == 1
-    things = ThingLookup(NEW)
-    assert await cached(services.stores.redis, things).get(NAME) == NEW
-    assert await services.stores.redis.exists(NAME)
-    assert things.asked == [NAME]
-
-
 async def test_copies_on_all_servers_of_a_cluster_make_room(tmp_path: Path) -> None:
     with own_cluster(tmp_path) as cluster:
         async with redis_for_requests(cluster.url) as redis:
-            await store(redis, NAMES)
-            for name in NAMES:
-                await leave_unused(redis, name, HOUR)
+            await store(redis, NAMES, HOUR)
             budget = Budget()
             budget.used = EVICT_FROM
             made = CopyEviction(redis, budget, ["link"])
@@ -141,9 +125,6 @@ async def test_copies_on_all_servers_of_a_cluster_make_room(tmp_path: Path) -> N
             assert len(await missing(redis, NAMES)) == evicted
 
 
-def test_copies_go_before_anything_is_skipped_that_counts() -> None:
+def test_copies_go_before_anything_is_skipped_and_stay_while_a_change_needs_them() -> None:
     assert EVICT_UNTIL < EVICT_FROM < SKIPPED_FROM[OptionalWrite.COPY]
-
-
-def test_a_copy_stays_while_a_change_needs_it() -> None:
     assert UNUSED_SECONDS > UPDATE_SECONDS
