@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tracker.clock import moment
 from tracker.webhooks.delivery import Outcome
 from tracker.webhooks.schedule import (
     DELAYS_SECONDS,
     JITTER_SHARE,
-    MAX_FAILING_MS,
     MAX_RETRY_AFTER_SECONDS,
     Disabled,
     next_attempt_at,
@@ -20,6 +20,7 @@ from tracker.webhooks.schedule import (
 )
 
 NOW = 1_800_000_000_000
+AT = moment(NOW)
 HOUR = 3600
 CODES = st.none() | st.integers(200, 599)
 
@@ -94,14 +95,14 @@ def test_retry_after_may_hold_anything(field: str) -> None:
 
 
 def test_a_webhook_whose_receiver_is_gone_is_disabled_at_once() -> None:
-    for failing_since in (None, NOW - 1, NOW - MAX_FAILING_MS):
-        assert why_disabled(failing_since, NOW, outcome(410)) is Disabled.GONE
+    for failing_since in (None, AT, AT - timedelta(days=6)):
+        assert why_disabled(failing_since, AT, outcome(410)) is Disabled.GONE
 
 
 def test_a_webhook_that_fails_for_five_days_is_disabled() -> None:
-    assert timedelta(milliseconds=MAX_FAILING_MS) == timedelta(days=5)
+    five_days = timedelta(days=5)
     for code in (None, 302, 404, 500):
-        assert why_disabled(None, NOW, outcome(code)) is None
-        assert why_disabled(NOW - MAX_FAILING_MS + 1, NOW, outcome(code)) is None
-        assert why_disabled(NOW - MAX_FAILING_MS, NOW, outcome(code)) is Disabled.FAILING
-    assert why_disabled(NOW - MAX_FAILING_MS, NOW, outcome(200)) is None
+        assert why_disabled(None, AT, outcome(code)) is None
+        assert why_disabled(AT - timedelta(days=4, hours=23), AT, outcome(code)) is None
+        assert why_disabled(AT - five_days, AT, outcome(code)) is Disabled.FAILING
+    assert why_disabled(AT - five_days, AT, outcome(200)) is None

@@ -1,13 +1,13 @@
 """The schedule of attempts, and the rule for disabling a webhook. Pure: time is passed in.
 
-Called after each attempt. All times are milliseconds since the epoch.
+Called after each attempt.
 
 - A Retry-After of the receiver can make the next attempt later, never earlier.
 - A webhook is disabled if its receiver answers 410, or if all attempts of five days failed.
 """
 
 import re
-from datetime import UTC
+from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from enum import StrEnum
 from typing import Final
@@ -36,7 +36,7 @@ JITTER_SHARE: Final = 0.1
 
 MAX_RETRY_AFTER_SECONDS: Final = 24 * _HOUR
 
-MAX_FAILING_MS: Final = 5 * 24 * _HOUR * 1000
+MAX_FAILING: Final = timedelta(days=5)
 """A webhook is disabled if all its attempts failed for this time."""
 
 GONE: Final = 410
@@ -56,7 +56,10 @@ class Disabled(StrEnum):
 
 
 def next_attempt_at(attempts: int, now_ms: int, outcome: Outcome, jitter: float) -> int | None:
-    """Return when the next attempt is due, None after the last. `jitter` is from 0 to 1."""
+    """Return when the next attempt is due in milliseconds since the epoch, None after the last.
+
+    `jitter` is from 0 to 1.
+    """
     is_final = outcome.delivered or outcome.code == GONE or outcome.failure == NO_PAYLOAD
     if is_final or attempts >= len(DELAYS_SECONDS):
         return None
@@ -73,13 +76,12 @@ def retry_after_seconds(field: str | None, now_ms: int) -> float:
     return min(max(seconds, 0), MAX_RETRY_AFTER_SECONDS)
 
 
-def why_disabled(failing_since: int | None, now_ms: int, outcome: Outcome) -> Disabled | None:
+def why_disabled(failing_since: datetime | None, at: datetime, outcome: Outcome) -> Disabled | None:
     """Return why a webhook is disabled. `failing_since` is the first failure since a success."""
     if outcome.code == GONE:
         return Disabled.GONE
-    if outcome.delivered or failing_since is None or now_ms - failing_since < MAX_FAILING_MS:
-        return None
-    return Disabled.FAILING
+    has_failed_long = failing_since is not None and at - failing_since >= MAX_FAILING
+    return Disabled.FAILING if has_failed_long and not outcome.delivered else None
 
 
 def _http_date_seconds(text: str) -> float:

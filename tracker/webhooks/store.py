@@ -116,19 +116,17 @@ class Webhooks:
             secret=self._box.seal(webhook_id, secret),
             created_at=now(),
         )
-        await self._insert(webhook, approve)
-        return replace(webhook, secret=secret)
 
-    async def _insert(self, webhook: Webhook, approve: Approve | None) -> None:
-        async def work(session: MongoSession) -> None:
+        async def insert(session: MongoSession) -> None:
             if approve is not None:
                 await approve(session)
-            owner, limit = webhook.account_id, MAX_WEBHOOKS_PER_ACCOUNT
-            if not await has_room(self._database, "webhooks", owner, limit, session):
+            limit = MAX_WEBHOOKS_PER_ACCOUNT
+            if not await has_room(self._database, "webhooks", account_id, limit, session):
                 raise BadRequest(f"account_id: has {limit} webhooks, which is the limit")
             await self._webhooks.insert_one(as_document(webhook), session=session)
 
-        await run_in_turn(self._database, webhook.account_id, work)
+        await run_in_turn(self._database, account_id, insert)
+        return replace(webhook, secret=secret)
 
     async def find(self, webhook_id: UUID) -> Webhook | None:
         return await self._pages.by_id(webhook_id)

@@ -201,7 +201,10 @@ async def retry(call: WebhookCall[Nothing, Nothing]) -> DeliveryRecord:
 async def retry_all(call: WebhookCall[Nothing, RetryDeliveries]) -> Retried:
     """Send again all deliveries that failed or were cancelled since a time."""
     webhook = await _active_webhook(call)
-    since = _in_utc(call.body.since)
+    try:
+        since = call.body.since.astimezone(UTC)
+    except OverflowError:
+        raise BadRequest("since: must be in the years 1 to 9999 of UTC") from None
     number = await call.services.deliveries.retry_since(
         webhook.id, webhook.account_id, since, now()
     )
@@ -222,9 +225,12 @@ async def test(call: WebhookCall[Nothing, Nothing]) -> TestResult:
     Raises BadRequest if the sample cannot be sent.
     """
     at = now()
-    webhook = _with_secrets(call, await WEBHOOKS.find(call), at)
+    stored = await WEBHOOKS.find(call)
     try:
+        webhook = call.services.webhooks.with_readable_secrets(stored, at)
         content = sample_content(webhook, call.services.public_url.host)
+    except UnreadableSecret:
+        raise Unavailable(UNREADABLE) from None
     except Unfillable as reason:
         raise BadRequest(str(reason)) from None
     secrets, seconds = webhook.secrets(at), int(at.timestamp())
@@ -243,20 +249,6 @@ async def test(call: WebhookCall[Nothing, Nothing]) -> TestResult:
         headers=masked_headers(parsed_headers(webhook.headers), content.texts),
         attempt=attempt,
     )
-
-
-def _with_secrets(call: WebhookCall[Any, Any], webhook: Webhook, at: datetime) -> Webhook:
-    try:
-        return call.services.webhooks.with_readable_secrets(webhook, at)
-    except UnreadableSecret:
-        raise Unavailable(UNREADABLE) from None
-
-
-def _in_utc(since: datetime) -> datetime:
-    try:
-        return since.astimezone(UTC)
-    except OverflowError:
-        raise BadRequest("since: must be in the years 1 to 9999 of UTC") from None
 
 
 async def _active_webhook(call: WebhookCall[Any, Any]) -> Webhook:

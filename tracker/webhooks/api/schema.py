@@ -1,6 +1,5 @@
 """The requests and answers of `/api/webhooks`, and the rules of their fields."""
 
-from datetime import timedelta
 from typing import Annotated, Any, Final, Literal
 from uuid import UUID
 
@@ -20,7 +19,7 @@ from tracker.webhooks.limits import (
 )
 from tracker.webhooks.macros import ALL_MACROS
 from tracker.webhooks.payloads import template
-from tracker.webhooks.schedule import MAX_FAILING_MS, Disabled
+from tracker.webhooks.schedule import MAX_FAILING, Disabled
 
 TargetUrl = Annotated[
     str,
@@ -104,7 +103,7 @@ class WebhookRecord(msgspec.Struct, kw_only=True):
         Disabled | None,
         Meta(
             description="why the service disabled it. gone: its receiver answered 410; "
-            f"failing: every attempt of {timedelta(milliseconds=MAX_FAILING_MS).days} days failed"
+            f"failing: every attempt of {MAX_FAILING.days} days failed"
         ),
     ]
     disabled_at: Annotated[

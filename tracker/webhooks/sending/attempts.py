@@ -112,7 +112,7 @@ class Attempts:
         `webhook` was read before the attempt; `_failing` has the failures since then. One process
         logs each change. Nothing is written while the webhook delivers.
         """
-        now, since = self._clock(), webhook.failing_since
+        now, since = moment(self._clock()), webhook.failing_since
         if outcome.delivered:
             if since is not None or webhook.id in self._failing:
                 if await self._webhooks.record_success(webhook.id):
@@ -120,12 +120,11 @@ class Attempts:
                 self._failing.discard(webhook.id)
             return
         self._failing.add(webhook.id)
-        since_ms = None if since is None else round(since.timestamp() * 1000)
-        if reason := why_disabled(since_ms, now, outcome):
-            if await self._webhooks.disable(webhook, reason, moment(now)):
+        if reason := why_disabled(since, now, outcome):
+            if await self._webhooks.disable(webhook, reason, now):
                 log.warning("webhook disabled", **_log_fields(webhook), reason=reason)
             self._failing.discard(webhook.id)
-        elif since is None and await self._webhooks.record_failure(webhook.id, moment(now)):
+        elif since is None and await self._webhooks.record_failure(webhook.id, now):
             log.warning(
                 "webhook fails", **_log_fields(webhook), failure=outcome.failure, code=outcome.code
             )
@@ -162,12 +161,11 @@ def result_of(delivery: Delivery, outcome: Outcome, now_ms: int, jitter: float) 
         answer=outcome.answer,
         error=outcome.error,
     )
-    if outcome.delivered:
-        return AttemptResult(delivery, attempt, DeliveryStatus.DELIVERED, None)
     next_at = next_attempt_at(len(delivery.attempts) + 1, now_ms, outcome, jitter)
-    if next_at is None:
-        return AttemptResult(delivery, attempt, DeliveryStatus.FAILED, None)
-    return AttemptResult(delivery, attempt, DeliveryStatus.DUE, moment(next_at))
+    if next_at is not None:
+        return AttemptResult(delivery, attempt, DeliveryStatus.DUE, moment(next_at))
+    status = DeliveryStatus.DELIVERED if outcome.delivered else DeliveryStatus.FAILED
+    return AttemptResult(delivery, attempt, status, None)
 
 
 def mask_headers(outcome: Outcome, webhook: Webhook) -> Outcome:

@@ -12,7 +12,6 @@ import ssl
 import sys
 import time
 from collections.abc import Callable, Mapping
-from functools import cached_property
 from typing import Final
 
 import msgspec
@@ -65,18 +64,10 @@ class WebhookClient:
         dns_address: tuple[str, int] | None,
         served_hosts: ServedHosts | None = None,
     ) -> None:
-        self._allow_private = allow_private
-        self._dns_address = dns_address
-        self._served_hosts = served_hosts
-
-    @cached_property
-    def _http(self) -> _HttpClient:
-        return _HttpClient(
+        self._http = _HttpClient(
             force_instance=True,
             resolver=CheckedResolver(
-                allow_private=self._allow_private,
-                dns_address=self._dns_address,
-                is_own=self._served_hosts and self._served_hosts.has,
+                allow_private=allow_private, dns_address=dns_address, served_hosts=served_hosts
             ),
             max_clients=MAX_CLIENT_REQUESTS,
             max_buffer_size=_BUFFER_BYTES,
@@ -89,8 +80,7 @@ class WebhookClient:
     ) -> Outcome:
         """Send `request` once. If the caller cancels it, it may still arrive.
 
-        `on_written` is called once its body is written, which the client then no longer has. A
-        receiver may take seconds to answer.
+        `on_written` is called once its body is written, which the client then no longer has.
         """
         answer, began = _Answer(), time.monotonic()
         error = None
@@ -107,8 +97,7 @@ class WebhookClient:
 
     def close(self) -> None:
         """Close the client; requests in flight continue."""
-        if "_http" in vars(self):
-            self._http.close()
+        self._http.close()
 
 
 class _Answer:
@@ -142,7 +131,7 @@ class _Answer:
 
 
 class _Request(HTTPRequest):
-    """The same for Tornado, with the method that `ReceiverConnection` calls."""
+    """The request for Tornado. `ReceiverConnection` calls `on_written`."""
 
     def __init__(
         self, request: WebhookRequest, answer: _Answer, on_written: Callable[[], object]
@@ -168,7 +157,7 @@ class _Request(HTTPRequest):
 
 
 def _retrieve_exception(fetching: "asyncio.Future[HTTPResponse]") -> None:
-    """Retrieve the exception, so that asyncio does not log it."""
+    """Keep asyncio from logging the exception."""
     if not fetching.cancelled():
         fetching.exception()
 

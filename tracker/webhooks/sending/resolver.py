@@ -11,7 +11,6 @@ not enough: the owner of its name may change the answer of DNS at any time.
 
 import contextlib
 import socket
-from collections.abc import Awaitable, Callable
 from ipaddress import ip_address
 
 from tornado.netutil import Resolver
@@ -19,12 +18,10 @@ from tornado.netutil import Resolver
 from tracker.dns.addresses import Address, is_public, literal
 from tracker.dns.resolver import DnsFailed, HostResolver
 from tracker.errors import Unavailable
+from tracker.links.served_hosts import ServedHosts
 
 Endpoint = tuple[int, tuple[str, int]]
 """(address family, (address, port)), as Tornado connects to it."""
-
-IsOwn = Callable[[str, int], Awaitable[bool]]
-"""Returns whether the service itself answers at (host, port): `links.served_hosts`."""
 
 
 class RefusedHost(OSError):
@@ -38,10 +35,10 @@ class CheckedResolver(Resolver):
         self,
         allow_private: bool,
         dns_address: tuple[str, int] | None,
-        is_own: IsOwn | None = None,
+        served_hosts: ServedHosts | None = None,
     ) -> None:
         self._allow_private = allow_private
-        self._is_own = is_own
+        self._served_hosts = served_hosts
         self._hosts = HostResolver(dns_address, local_names=allow_private and dns_address is None)
 
     async def resolve(
@@ -56,14 +53,15 @@ class CheckedResolver(Resolver):
             raise RefusedHost(f"private: {host} is in a private network")
         for address in addresses:
             await self._check_not_own(str(address), port)
-        return [(_family(address), (str(address), port)) for address in addresses]
+        families = {4: socket.AF_INET, 6: socket.AF_INET6}
+        return [(families[one.version], (str(one), port)) for one in addresses]
 
     async def _check_not_own(self, host: str, port: int) -> None:
-        if self._is_own is None:
+        if self._served_hosts is None:
             return
         # If no store answers, the delivery continues: `/api/event` refuses it in any case.
         with contextlib.suppress(Unavailable):
-            if await self._is_own(host, port):
+            if await self._served_hosts.has(host, port):
                 raise RefusedHost(f"own: {host} is a host of this service")
 
     async def _addresses(self, host: str) -> list[Address]:
@@ -73,7 +71,3 @@ class CheckedResolver(Resolver):
             return [ip_address(text) for text in await self._hosts.resolve(host)]
         except DnsFailed:
             raise RefusedHost(f"dns: {host} could not be resolved") from None
-
-
-def _family(address: Address) -> int:
-    return socket.AF_INET if address.version == 4 else socket.AF_INET6

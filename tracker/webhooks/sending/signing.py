@@ -41,14 +41,12 @@ def signed_request(
 
     A GET has no body. The payload is added to the query, which is signed as sent, without "?".
     """
-    if method != "GET":
-        headers = signed_headers(delivery_id, timestamp_s, payload, secrets)
-        headers["Content-Type"] = "application/json"
-        return WebhookRequest(
-            method=method, url=url, headers={**extra_headers, **headers}, body=payload
-        )
-    base, _, query = url.partition("?")
-    query = "&".join(part for part in (query, as_query(payload)) if part)
-    headers = signed_headers(delivery_id, timestamp_s, query.encode(), secrets)
-    url = f"{base}?{query}" if query else base
-    return WebhookRequest(method=method, url=url, headers={**extra_headers, **headers}, body=None)
+    headers, body, signed = {**extra_headers}, None, payload
+    if method == "GET":
+        base, _, query = url.partition("?")
+        query = "&".join(part for part in (query, as_query(payload)) if part)
+        url, signed = f"{base}?{query}" if query else base, query.encode()
+    else:
+        headers["Content-Type"], body = "application/json", payload
+    headers |= signed_headers(delivery_id, timestamp_s, signed, secrets)
+    return WebhookRequest(method=method, url=url, headers=headers, body=body)
