@@ -1,7 +1,4 @@
-"""The DNS resolver of `links` and `webhooks`, with sockets of its own.
-
-The system's resolver would block one of the few threads that connections to Redis need too.
-"""
+"""The DNS resolver. The system's would block threads that connections to Redis need too."""
 
 import asyncio
 from pathlib import Path

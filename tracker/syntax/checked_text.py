@@ -1,7 +1,6 @@
 """Bytes as text with a checksum: the cursors of lists. Pure.
 
-A cursor has no secrets, so its key is no secret either. The checksum detects text that is cut, made
-up, or of another key or purpose.
+The checksum detects text that is cut, made up, or of another key or purpose. The key is no secret.
 """
 
 import base64

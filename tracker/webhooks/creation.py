@@ -1,7 +1,7 @@
 """Creation of deliveries: one for each settled conversion and each webhook of its account.
 
-The drain calls this in the transaction that settles the conversions, and operational messages are
-inserted here too. `DeliveryQueue.add` gets the result once the transaction is committed.
+The drain calls this in the transaction that settles the conversions. `DeliveryQueue.add` gets the
+result once the transaction is committed.
 
 Guarantee: one delivery per conversion and webhook, however often this runs. Its id follows from
 both.
@@ -54,10 +54,7 @@ async def create_deliveries(
 async def insert_deliveries(
     database: Database, rows: Iterable[dict[str, Any]], session: MongoSession
 ) -> set[DueWebhook]:
-    """Insert the rows that are not stored yet, of conversions or of messages.
-
-    Returned are the webhooks to be added to the queue, after the transaction.
-    """
+    """Insert the rows that are not stored yet; return the webhooks to be added to the queue."""
     due, left = set[DueWebhook](), iter(rows)
     # In pieces, to let other tasks run.
     while piece := list(islice(left, MAX_ROWS_PER_COMMAND)):

@@ -26,7 +26,7 @@ LOG_DAYS: Final = 30
 """Finished deliveries are deleted after this time."""
 
 MAX_STORED_ATTEMPTS: Final = 20
-"""The newest are stored. Without retries by hand a delivery has fewer."""
+"""Only retries by hand make more."""
 
 SHOWN_CHARACTERS: Final = 4096
 """A page may have many payloads, so it shows only the beginning of each."""

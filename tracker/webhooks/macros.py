@@ -54,7 +54,6 @@ ENCODER: Final = msgspec.json.Encoder(decimal_format="number")
 
 _PREFIXES: Final = tuple(pattern.partition("<")[0] for pattern in _NAMED)
 
-
 Form = Callable[[Any], Any]
 """Changes a value's form. Values that it does not apply to stay as they are."""
 

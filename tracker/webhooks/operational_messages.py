@@ -1,7 +1,5 @@
 """Operational messages: they notify an account's webhooks of another one that does not work.
 
-Called where a webhook is disabled (`store`) or a delivery fails for good (`deliveries`).
-
 - A message goes to the active webhooks that subscribe to its kind, except the one it is about.
 - A failed message causes no further message, so failing receivers form no loop.
 
@@ -10,7 +8,7 @@ Guarantee: a message is stored in the transaction of its cause, or neither is.
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any, Final
+from typing import Any
 from uuid import UUID
 
 import msgspec
@@ -22,8 +20,6 @@ from tracker.webhooks.creation import insert_deliveries, subscribers
 from tracker.webhooks.delivery import Attempt, Delivery, Kind, delivery_id, new_row
 from tracker.webhooks.queue import DueWebhook
 from tracker.webhooks.schedule import Disabled
-
-_ENCODER: Final = msgspec.json.Encoder()
 
 
 class OperationalMessage(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,7 +36,7 @@ class OperationalMessage(msgspec.Struct, frozen=True, kw_only=True):
         """Return JSON text in the form that Standard Webhooks recommends."""
         data = {"account_id": self.account_id, "webhook_id": self.about, **self.data}
         envelope = {"type": self.kind, "timestamp": iso(self.at), "data": data}
-        return _ENCODER.encode(envelope).decode()
+        return msgspec.json.encode(envelope).decode()
 
 
 def webhook_disabled(
@@ -79,7 +75,7 @@ async def create_messages(
 ) -> set[DueWebhook]:
     """Insert deliveries to all subscribers, in the transaction of the cause.
 
-    Returned are the webhooks to be added to the queue after the transaction.
+    Return the webhooks to be added to the queue afterwards.
     """
     webhooks = await subscribers(database, {one.account_id.bytes for one in messages}, session)
     rows = (

@@ -1,15 +1,14 @@
 """The queue of accounts with deliveries to send: one small document per account, in MongoDB.
 
-It has a time for each webhook with something due, and the time of the account's turn. Whoever makes
-a delivery due adds its webhook afterwards. Senders take accounts in turn, and settle what is left.
+It has a time for each webhook with something due, and the time of the account's turn. A webhook is
+added after its delivery is stored. Senders take accounts in turn, and settle what is left.
 
 - A turn that is over goes to the back. So the next account is that served longest ago.
 - Accounts that are hardly late are found apart, so that no backlog of others delays them.
-- Idle accounts cost nothing: they have no times, and no entry in an index.
 
-Guarantee: a time may be too early, so that a sender looks in vain. None is too late, but for the
-pause of an account that is blocked. Only `settle` makes times later than now, and only if nothing
-was added since the account was read. `queue_repair` adds what a process that died did not add.
+Guarantee: a time may be too early, none is too late but for the pause of a blocked account. Only
+`settle` makes times later than now, and only if nothing was added since the account was read.
+`queue_repair` adds what a process that died did not add.
 """
 
 import asyncio
@@ -26,11 +25,7 @@ from pymongo.errors import OperationFailure, PyMongoError
 from tracker.clock import now
 from tracker.ids import new_id
 from tracker.stores.mongodb.database import MongoDB
-from tracker.stores.mongodb.documents import (
-    DUPLICATE_KEY,
-    run_updates,
-    stored_ids,
-)
+from tracker.stores.mongodb.documents import DUPLICATE_KEY, run_updates, stored_ids
 from tracker.webhooks.limits import MAX_ROWS_PER_COMMAND
 
 log = structlog.get_logger(__name__)
@@ -131,7 +126,7 @@ class DeliveryQueue:
         return times
 
     async def settle(self, accounts: Sequence[SettledAccount], at: datetime) -> None:
-        """Set when the accounts have their next turns. `at` is the time of the present one."""
+        """Set the next turns of accounts. `at` is the time of the present one."""
         await self._update([_settlement(one, at) for one in accounts])
 
     async def _find(

@@ -1,7 +1,5 @@
 """The schedule of attempts, and the rule for disabling a webhook. Pure: time is passed in.
 
-Called after each attempt.
-
 - A Retry-After of the receiver can make the next attempt later, never earlier.
 - A webhook is disabled if its receiver answers 410, or if all attempts of five days failed.
 """

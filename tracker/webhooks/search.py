@@ -49,7 +49,7 @@ class RetryCounts(NamedTuple):
 
 
 class DeliverySearch:
-    """A search of the deliveries of all accounts."""
+    """The deliveries of all accounts."""
 
     def __init__(self, mongodb: MongoDB, deliveries: Deliveries) -> None:
         self._rows = mongodb["deliveries"]

@@ -37,10 +37,6 @@ ROTATION: Final = timedelta(days=1)
 """The previous secret signs too for this time, so that a receiver can adopt the new one."""
 
 
-Approve = Callable[[MongoSession], Awaitable[object]]
-"""Called in the transaction before a webhook is stored; it may raise."""
-
-
 class Webhook(msgspec.Struct, frozen=True, kw_only=True):
     """A webhook as it is stored.
 
@@ -99,9 +95,12 @@ class Webhooks:
         payload_template: Mapping[str, Any],
         events: Sequence[Kind] = (Kind.CONVERSION,),
         headers: Mapping[str, str] = MappingProxyType({}),
-        approve: Approve | None = None,
+        approve: Callable[[MongoSession], Awaitable[object]] | None = None,
     ) -> Webhook:
-        """Return a new webhook, with its secret decrypted. Raises BadRequest beyond a limit."""
+        """Return a new webhook, with its secret decrypted. Raises BadRequest beyond a limit.
+
+        `approve` is called in the transaction that stores it, and may raise.
+        """
         webhook_id, secret = new_id(), _new_secret()
         webhook = Webhook(
             id=webhook_id,

@@ -1,11 +1,8 @@
 """Targets of webhooks: the rules that the API checks when a URL is written. Pure except for DNS.
 
-- The target is a plain URL, and https unless the operator allows http.
 - Its host resolves only to public addresses, unless the operator allows private ones.
 - If DNS fails or has no address, the target is accepted: `resolver` checks again when a delivery
   connects. A name may be published tomorrow, so a host without an address brings a warning.
-
-Guarantee: when it is accepted, a target leads to no address that the public cannot reach.
 """
 
 from collections.abc import Awaitable, Callable

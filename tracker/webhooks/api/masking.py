@@ -3,7 +3,7 @@
 Receivers take secrets in both: a path that is one, a token in the payload.
 """
 
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 import msgspec
@@ -14,8 +14,6 @@ from tracker.webhooks.headers import MASK, masked_texts
 from tracker.webhooks.macros import split_at_macros
 
 _WebhookRecord = TypeVar("_WebhookRecord", bound=WebhookRecord)
-
-_BARE_PATHS: Final = ("", "/")
 
 
 def may_read_targets(principal: Principal) -> bool:
@@ -34,8 +32,8 @@ def masked(principal: Principal, record: _WebhookRecord) -> _WebhookRecord:
 def masked_target(url: str) -> str:
     """Return a target with only its origin."""
     parts = urlsplit(url)
-    origin = f"{parts.scheme}://{parts.netloc}"
-    return url if parts.path in _BARE_PATHS and not parts.query else f"{origin}/{MASK}"
+    is_origin = parts.path in ("", "/") and not parts.query
+    return url if is_origin else f"{parts.scheme}://{parts.netloc}/{MASK}"
 
 
 def _masked_values(value: Any) -> Any:

@@ -20,8 +20,6 @@ from tracker.webhooks.payloads.target_template import target_template
 from tracker.webhooks.payloads.values import MacroValues
 from tracker.webhooks.store import Webhook
 
-_DECODER = msgspec.json.Decoder(dict[str, str])
-
 
 class DeliveryContent(msgspec.Struct, frozen=True, kw_only=True):
     """The content of an attempt.
@@ -85,4 +83,4 @@ def macros_of(webhook: Webhook) -> frozenset[str]:
 
 
 def _stored_texts(delivery: Delivery) -> dict[str, str]:
-    return _DECODER.decode(delivery.macros) if delivery.macros else {}
+    return msgspec.json.decode(delivery.macros or "{}", type=dict[str, str])

@@ -1,8 +1,6 @@
 """Payloads: rendered from a template and the values of its macros. Pure.
 
-Called when a delivery is first attempted. A value is neither parsed nor searched for macros.
-
-Guarantee: the payload has the structure of its template, whatever the values hold.
+Guarantee: the payload has the structure of its template. A value is not searched for macros.
 """
 
 import json

@@ -1,6 +1,6 @@
 """A sample conversion, to test a webhook and to preview a template."""
 
-from typing import Any, Final
+from typing import Any
 from uuid import UUID
 
 from bson import Decimal128
@@ -16,9 +16,6 @@ from tracker.webhooks.payloads.payload import render
 from tracker.webhooks.payloads.values import MacroValues, values_of
 from tracker.webhooks.schedule import Disabled
 from tracker.webhooks.store import Webhook
-
-SAMPLE_EVENT_ID: Final = 0
-"""Stored conversions have ids from 1."""
 
 
 def sample_content(webhook: Webhook, base_host: str) -> DeliveryContent:
@@ -51,11 +48,10 @@ def sample_texts(values: MacroValues) -> dict[str, str]:
 def sample_values(account_id: UUID, base_host: str) -> MacroValues:
     """Return the values of a sample conversion. `base_host` is the host of the default domain."""
     owned: dict[str, Any] = {"account_id": account_id}
-    link_id, at = new_id(), now()
-    visitor = {dimension.name: dimension.sample for dimension in DIMENSIONS}
+    at = now()
     conversion = {
         **owned,
-        "_id": SAMPLE_EVENT_ID,
+        "_id": 0,  # stored conversions have ids from 1
         "at": at,
         "click_id": new_id(),
         "value": Decimal128("19.99"),
@@ -65,10 +61,10 @@ def sample_values(account_id: UUID, base_host: str) -> MacroValues:
     }
     click = {
         **owned,
-        **visitor,
+        **{dimension.name: dimension.sample for dimension in DIMENSIONS},
         "domain_name": "",
         "at": at,
-        "link_id": link_id,
+        "link_id": new_id(),
         "referrer": "https://example.com/",
         "query": "utm_source=sample",
     }

@@ -17,13 +17,7 @@ from urllib.parse import quote, unquote
 from tracker.errors import BadRequest
 from tracker.syntax.url import UrlParts, check_url
 from tracker.webhooks.limits import CACHED_TARGETS, MAX_FILLED_TARGET_CHARACTERS
-from tracker.webhooks.macros import (
-    MACRO,
-    Unfillable,
-    check_macros,
-    fill_parts,
-    split_at_macros,
-)
+from tracker.webhooks.macros import MACRO, Unfillable, check_macros, fill_parts, split_at_macros
 from tracker.webhooks.target import FIELD
 
 _SAFE_IN_URL: Final = "".join(map(chr, range(ord("!"), ord("~") + 1)))

@@ -1,6 +1,6 @@
 """The values of macros, from the stored documents of one conversion. Pure.
 
-Every macro of `macros.MACROS` has a value; None if it is unknown. Money is exact.
+Every macro of `macros.MACROS` has a value, or None. Money is exact.
 
 Guarantee: a payload never has data of another account, whatever click the conversion names.
 """

@@ -1,8 +1,7 @@
 """Attempts at deliveries: signed, sent, and recorded with their consequences.
 
-The sender calls `request`, `send`, and `conclude` after it has released the permit.
-
-Guarantee: none raises unless it is cancelled, so an attempt never ends the sender.
+The sender calls `request`, `send`, and `conclude` after it has released the permit. None raises
+unless it is cancelled.
 """
 
 import asyncio

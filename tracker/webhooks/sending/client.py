@@ -1,10 +1,9 @@
 """The HTTP client of webhooks: sends a delivery or a test once and returns the outcome.
 
-- It connects only to addresses that were checked for this connection (`resolver`).
-- It follows no redirect, uses no proxy, and verifies certificates.
+It connects only to addresses that were checked for this connection (`resolver`), follows no
+redirect, uses no proxy, and verifies certificates.
 
-Guarantee: an Outcome within ATTEMPT_SECONDS, whatever the receiver does. Memory and processor time
-are limited (`connection`).
+Guarantee: an Outcome within ATTEMPT_SECONDS, whatever the receiver does (`connection`).
 """
 
 import asyncio

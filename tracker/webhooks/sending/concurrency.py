@@ -7,9 +7,8 @@ MAX_PAYLOAD_BYTES until its size is recorded, and of none once its payload is wr
 - Degraded webhooks (failing or slow) share at most half of all permits, untested ones a quarter.
 - One account has at most a quarter of all permits, and half of either share.
 
-Guarantee: hanging receivers of one account never delay another's. After a start, hanging receivers
-of several accounts delay untested ones until they count as slow. If too many hang, that takes an
-attempt.
+Guarantee: hanging receivers of one account never delay another's. After a start, those of several
+accounts delay untested ones until they count as slow, or for an attempt if too many hang.
 """
 
 from collections import Counter
@@ -176,12 +175,9 @@ class ConcurrencyLimiter:
     def _webhook(self, webhook_id: UUID, account_id: UUID, host: str) -> _Webhook:
         webhook = self._webhooks.get(webhook_id)
         if webhook is None:
-            self._forget_idle()
+            if len(self._webhooks) >= MAX_REMEMBERED_WEBHOOKS:
+                self._webhooks = {key: one for key, one in self._webhooks.items() if one.in_flight}
             webhook = self._webhooks[webhook_id] = _Webhook(account_id, host)
         elif not webhook.in_flight:
             webhook.host = host  # the target may have changed
         return webhook
-
-    def _forget_idle(self) -> None:
-        if len(self._webhooks) >= MAX_REMEMBERED_WEBHOOKS:
-            self._webhooks = {key: one for key, one in self._webhooks.items() if one.in_flight}

@@ -27,8 +27,8 @@ class ReceiverConnection(_HTTPConnection):
     """A connection that ends when an answer is too long or in too many pieces.
 
     Tornado's own limit would reject a long answer; here its beginning is read. Head and body of a
-    request are one packet. It wakes a receiver once, and takes a tenth less time than two. The
-    request is told when they are written, so that it can drop the body.
+    request are one packet, which takes a tenth less time than two. `on_written` of the request is
+    called when they are written.
     """
 
     _body_bytes = 0

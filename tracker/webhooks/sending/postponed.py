@@ -1,7 +1,4 @@
-"""Webhooks whose signing secrets cannot be read: nothing is sent to them for a while.
-
-The sender skips them when it claims. So their deliveries stay due and delay no others.
-"""
+"""Webhooks whose secrets cannot be read. The sender skips them, so their deliveries stay due."""
 
 from collections.abc import Callable, Collection
 from typing import Final

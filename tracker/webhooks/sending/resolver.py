@@ -1,12 +1,10 @@
-"""The resolver of deliveries returns only addresses that a delivery may connect to.
-
-`client` uses it for every connection, for literal addresses as well as for names.
+"""The resolver of `client` returns only addresses that a delivery may connect to.
 
 - All addresses of a host must be public, unless the operator allows private networks.
 - No host of the service itself is allowed: such a delivery would cause more deliveries.
 
-Guarantee: the client connects to the address that was checked. To check only the stored target is
-not enough: the owner of its name may change the answer of DNS at any time.
+Guarantee: the client connects to the address that was checked, even if the owner of a name changes
+the answer of DNS after the target was stored.
 """
 
 import contextlib

@@ -20,8 +20,8 @@ InFlight = Callable[[UUID, UUID], int | None]
 class AccountBatch(NamedTuple):
     """The accounts of a claim.
 
-    `ready` are the webhooks of each account that a request may start for, and `offered` those that
-    the claim has room for. `is_full` if other accounts may wait behind these.
+    A request may start for webhooks that are `ready`; the claim has room for those `offered`.
+    `is_full` if other accounts may wait behind these.
     """
 
     at: datetime

@@ -1,6 +1,6 @@
 """The sender claims due deliveries, prepares their content and starts the attempts.
 
-Every drain runs one. The senders of several processes share the work.
+Every drain runs one, and they share the work.
 
 - Only as many deliveries are claimed as `concurrency` allows to start.
 - A payload is built for the first attempt, and stored before it is sent.
@@ -229,8 +229,7 @@ class Sender:
         """Begin an attempt, which keeps no other copy of the payload than its request."""
         request = self._attempts.request(webhook, delivery, content)
         held = msgspec.structs.replace(delivery, payload=None, macros=None)
-        attempt = self._attempt(webhook, held, request)
-        task = asyncio.get_running_loop().create_task(attempt)
+        task = asyncio.create_task(self._attempt(webhook, held, request))
         self._in_flight[task] = held
         task.add_done_callback(self._forget)
 
