@@ -1,29 +1,8 @@
 import pytest
 
-from tests.syntax.accept_fields import IMAGES, NAVIGATIONS
 from tracker.syntax.accept import MAX_CHARACTERS, prefers
 
 # What curl, fetch and XMLHttpRequest send.
-ANYTHING = "*/*"
-
-
-@pytest.mark.parametrize("accept", IMAGES.values(), ids=IMAGES.keys())
-def test_an_image_element_prefers_an_image(accept: str) -> None:
-    assert prefers(accept, "image/gif", "application/json")
-    assert not prefers(accept, "text/html", "application/json")
-    assert not prefers(accept, "application/json", "image/gif")
-
-
-@pytest.mark.parametrize("accept", NAVIGATIONS.values(), ids=NAVIGATIONS.keys())
-def test_a_navigation_prefers_a_page_and_no_image(accept: str) -> None:
-    assert prefers(accept, "text/html", "application/json")
-    assert not prefers(accept, "image/gif", "application/json")
-
-
-@pytest.mark.parametrize("accept", ["", ANYTHING, "application/json", "application/json, */*"])
-def test_a_client_without_a_preference_prefers_neither(accept: str) -> None:
-    assert not prefers(accept, "text/html", "application/json")
-    assert not prefers(accept, "image/gif", "application/json")
 
 
 @pytest.mark.parametrize(
@@ -71,27 +50,6 @@ def test_the_most_specific_range_gives_the_quality(accept: str, expected: bool) 
 def test_a_malformed_range_is_ignored(accept: str) -> None:
     assert not prefers(accept, "text/html", "application/json")
     assert prefers(f"{accept}, text/*", "text/html", "application/json")
-
-
-RFC_9110 = (
-    "text/*;q=0.3, text/plain;q=0.7, text/plain;format=flowed, text/plain;format=fixed;q=0.4, "
-    "*/*;q=0.5"
-)
-
-
-@pytest.mark.parametrize(
-    ("wanted", "other", "expected"),
-    [
-        ("text/plain", "image/jpeg", True),
-        ("image/jpeg", "text/html", True),
-        ("text/html", "image/jpeg", False),
-        ("image/jpeg", "application/json", False),
-    ],
-)
-def test_the_example_of_rfc_9110_gives_its_own_table(
-    wanted: str, other: str, expected: bool
-) -> None:
-    assert prefers(RFC_9110, wanted, other) is expected
 
 
 def test_a_header_of_excessive_length_is_ignored() -> None:

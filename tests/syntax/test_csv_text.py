@@ -85,15 +85,5 @@ def test_a_field_that_would_run_gets_an_apostrophe(text: str, expected: str) -> 
     assert csv_field(text) == expected
 
 
-def test_fields_with_delimiters_quotes_and_line_ends_are_quoted() -> None:
-    assert csv_lines([["a,b"], ['say "hi"'], ["two\r\nlines"], ["plain"]]) == (
-        b'"a,b","say ""hi""","two\r\nlines",plain\r\n'
-    )
-
-
 def test_the_work_is_linear_in_the_length() -> None:
     assert csv_field("\t\n ; " * 200_000 + "=").endswith(";' =")
-
-
-def test_text_is_utf_8_without_a_byte_order_mark() -> None:
-    assert csv_lines([["Größe"]]) == "Größe\r\n".encode()

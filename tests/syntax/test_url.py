@@ -1,40 +1,9 @@
 from urllib.parse import parse_qsl, quote, urlencode
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tracker.syntax.url import parameter
-
-
-@pytest.mark.parametrize(
-    ("query", "value"),
-    [
-        ("", ""),
-        ("s=abc", "abc"),
-        ("a=1&s=abc&b=2", "abc"),
-        ("s=first&s=second", "first"),
-        ("s=&s=second", ""),
-        ("s", ""),
-        ("s&a=1", ""),
-        ("ss=1&as=2", ""),
-        ("S=abc", ""),
-        ("a=s=abc", ""),
-        ("%73=abc", "abc"),
-        ("%73=%61%62%63", "abc"),
-        ("s=a+b%20c", "a b c"),
-        ("s=a=b", "a=b"),
-        ("s=a;s=b", "a;s=b"),
-        ("s=%zz%", "%zz%"),
-        ("s=caf%C3%A9", "caf\u00e9"),
-        ("s=caf\u00c3\u00a9", "caf\u00e9"),
-        ("s=%FF\xff", "\ufffd\ufffd"),
-        ("&&=&s=abc", "abc"),
-    ],
-)
-def test_the_first_value_is_decoded(query: str, value: str) -> None:
-    assert parameter(query, "s") == value
-
 
 NAMES = st.sampled_from(["s", "d", "%73", "%64", "click_id", "ss", "", "+"])
 VALUES = st.text(st.characters(max_codepoint=255, exclude_characters="&;"), max_size=8)

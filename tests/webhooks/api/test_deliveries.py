@@ -8,7 +8,7 @@ import pytest
 from tests.waiting import eventually
 from tests.web.world import World
 from tests.webhooks.receiver import Handler, answer
-from tests.webhooks.sending.scene import Clock, converted, listening, sending, stored, webhook_now
+from tests.webhooks.sending.scene import Clock, converted, listening, sending, stored
 from tracker.clock import iso, now
 from tracker.ids import new_id
 from tracker.stores.secret_box import Purpose, SecretBox
@@ -146,16 +146,6 @@ async def test_a_test_sends_a_sample_and_returns_the_answer_of_the_receiver(
     assert await stored(world.services) == []
 
 
-async def test_a_test_without_an_answer_gives_the_reason(world: World) -> None:
-    async with listening(world.services, world.account.id) as (receiver, webhook):
-        result = (await world.api.post(f"/api/webhooks/{webhook.id}/test")).json()
-    assert receiver.received == []  # it is in a private network, which the settings forbid
-    assert (result["delivered"], result["attempt"]["code"]) == (False, None)
-    assert result["attempt"]["error"].startswith("private: ")
-    # A test does not change the health of the webhook.
-    assert (await webhook_now(world.services, webhook)).failing_since is None
-
-
 @pytest.mark.usefixtures("private_allowed")
 async def test_tests_in_progress_are_limited_for_each_account(world: World) -> None:
     release = asyncio.Event()
@@ -190,21 +180,3 @@ async def test_a_test_is_unavailable_while_the_secret_cannot_be_read(world: Worl
         "webhook: its secrets cannot be read; the operator has to set SECRET_KEY",
     )
     assert (await world.api.get(f"/api/webhooks/{made.id}")).status == 200
-
-
-async def test_the_reason_why_a_webhook_was_disabled_is_shown_until_it_is_active_again(
-    world: World,
-) -> None:
-    async with (
-        listening(world.services, world.account.id) as (receiver, webhook),
-        sending(world.services) as one,
-    ):
-        receiver.behaviour = answer(410)
-        await converted(world.services, world.account.id)
-        await one.burst()
-    shown = (await world.api.get(f"/api/webhooks/{webhook.id}")).json()
-    assert (shown["active"], shown["disabled_reason"]) == (False, "gone")
-    assert shown["created_at"] < shown["disabled_at"] <= iso(now())
-    changed = (await world.api.patch(f"/api/webhooks/{webhook.id}", active=True)).json()
-    assert (changed["active"], changed["disabled_reason"]) == (True, None)
-    assert changed["disabled_at"] is None

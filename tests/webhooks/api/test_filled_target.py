@@ -10,7 +10,7 @@ from tests.factories import create_event_config, make_click, make_conversion
 from tests.web.keyed_client import KeyedClient
 from tests.web.world import World
 from tests.webhooks.receiver import Receiver, answer, receiving
-from tests.webhooks.sending.scene import Clock, converted, listening, sending, the_one, webhook_now
+from tests.webhooks.sending.scene import Clock, listening, sending, the_one, webhook_now
 from tracker import metrics
 from tracker.accounts.accounts import Account
 from tracker.service.services import Services
@@ -103,15 +103,6 @@ async def test_a_retry_sends_the_values_of_the_first_attempt_to_the_target_of_no
 
 def targets(receiver: Receiver) -> list[str]:
     return [f"{one.path}?{one.query}" for one in receiver.received]
-
-
-async def test_a_target_without_macros_keeps_nothing_with_its_deliveries(
-    services: Services, account: Account
-) -> None:
-    async with listening(services, account.id), sending(services) as one:
-        await converted(services, account.id)
-        await one.burst()
-    assert not {"url", "macros"} & (await the_one(services)).keys()
 
 
 async def test_messages_fill_a_target_with_nothing(services: Services, account: Account) -> None:

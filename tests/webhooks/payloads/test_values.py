@@ -12,9 +12,7 @@ from bson import Decimal128
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.conversions.parsing import from_json
 from tests.factories import Document, make_click_document, make_event_document
-from tests.webhooks.payloads.wild_payloads import WILD, as_json
 from tracker.conversions.document import attribute
 from tracker.visitor_dimensions import NAMES
 from tracker.webhooks.macros import MACROS
@@ -188,28 +186,3 @@ def test_any_bytes_may_come_from_a_visitor(query: str, referrer: str) -> None:
     sent = referrer.encode("latin-1").decode(errors="replace")
     assert payload["referrer"] == (sent or None)
     assert payload.keys() == MACROS.keys()
-
-
-TEXTS = WILD.filter(lambda text: "\0" not in text)
-METADATA = st.dictionaries(
-    TEXTS,
-    st.recursive(
-        TEXTS
-        | st.none()
-        | st.integers(-(10**30), 10**30)
-        | st.decimals(allow_nan=False, allow_infinity=False, places=4),
-        lambda inner: st.lists(inner, max_size=2) | st.dictionaries(TEXTS, inner, max_size=2),
-        max_leaves=4,
-    ),
-    max_size=3,
-)
-
-
-@given(METADATA)
-def test_metadata_comes_out_as_it_was_sent(metadata: dict[str, Any]) -> None:
-    body = f'{{"pbk":"k","metadata":{as_json(metadata)}}}'
-    found = values({**EVENT, "metadata": from_json(body.encode()).metadata})
-    template = template_text({"m": "{metadata}", "slug": "{slug}"})
-    payload = json.loads(render(template, found), parse_float=Decimal)
-    assert payload == {"m": metadata, "slug": "demo"}
-    assert found.metadata == metadata

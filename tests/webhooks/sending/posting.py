@@ -3,9 +3,7 @@
 import time
 from collections.abc import Sequence
 
-from tests.webhooks.receiver import (
-    SECRET,
-)
+from tests.webhooks.receiver import SECRET
 from tracker.webhooks.payloads.target_template import TargetTemplate
 from tracker.webhooks.sending.client import WebhookRequest
 from tracker.webhooks.sending.signing import signed_request

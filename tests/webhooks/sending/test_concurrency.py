@@ -1,14 +1,12 @@
 """Concurrency limits hold whatever happens, and no webhook starves."""
 
-from uuid import UUID
+from collections.abc import Callable
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tracker.ids import new_id
 from tracker.webhooks.limits import (
-    MAX_BYTES_IN_FLIGHT,
     MAX_CLIENT_REQUESTS,
     MAX_IN_FLIGHT,
     MAX_PAYLOAD_BYTES,
@@ -19,7 +17,7 @@ from tracker.webhooks.limits import (
     MAX_TESTS,
     SLOW_MS,
 )
-from tracker.webhooks.sending.concurrency import ConcurrencyLimiter, Health
+from tracker.webhooks.sending.concurrency import ConcurrencyLimiter
 
 HOOKS = [new_id() for _ in range(6)]
 ACCOUNTS = [new_id() for _ in range(6)]
@@ -60,62 +58,10 @@ def test_a_webhook_starts_with_one_slot_and_gains_one_with_each_success() -> Non
     assert acquire(limiter, 0, 1000) == MAX_PER_WEBHOOK
 
 
-def test_a_webhook_that_fails_has_one_slot_until_it_delivers() -> None:
-    limiter = ConcurrencyLimiter()
-    after(limiter, 30, delivered=True)
-    after(limiter, 1, delivered=False)
-    assert acquire(limiter, 0, 100) == 1
-    limiter.release(HOOKS[0], 1)
-    after(limiter, 2, delivered=True)
-    assert acquire(limiter, 0, 100) == 3
-
-
 def test_a_slow_webhook_has_few_slots_even_if_it_delivers() -> None:
     limiter = ConcurrencyLimiter()
     after(limiter, 100, delivered=True, milliseconds=SLOW_MS + 1)
     assert acquire(limiter, 0, 1000) == MAX_PER_SLOW_WEBHOOK
-
-
-def test_large_requests_are_fewer_and_leave_each_share_to_others() -> None:
-    limiter, large = ConcurrencyLimiter(), MAX_PAYLOAD_BYTES
-    after(limiter, 1, delivered=True)
-    degraded = 0
-    for number in range(MAX_IN_FLIGHT):
-        hook, account = new_id(), ACCOUNTS[number % len(ACCOUNTS)]
-        if limiter.acquire(hook, account, hook.hex, 1):
-            limiter.record_size(hook, large)
-            limiter.record_slow(hook)
-            degraded += limiter._webhooks[hook].health is Health.DEGRADED
-    assert degraded == MAX_BYTES_IN_FLIGHT // 2 // large
-    assert not limiter.has_capacity(new_id())
-    assert limiter.free_permits == MAX_BYTES_IN_FLIGHT // 4 // large
-    assert acquire(limiter, 0, 1) == 1
-
-
-def test_small_requests_make_room_once_their_size_is_known() -> None:
-    limiter = ConcurrencyLimiter(64, max_bytes=64 * MAX_PAYLOAD_BYTES // 2)
-    after(limiter, 9, delivered=True)
-    assert acquire(limiter, 0, 9) == 8
-    assert not limiter.has_capacity(HOOKS[0])
-    limiter.record_size(HOOKS[0], 1000)
-    assert not limiter.has_capacity(HOOKS[0])
-    limiter.record_size(HOOKS[0], 1000)
-    assert acquire(limiter, 0, 9) == 1
-
-
-def test_a_request_that_is_written_has_no_bytes_and_these_are_released_once() -> None:
-    limiter = ConcurrencyLimiter(16, max_bytes=8 * MAX_PAYLOAD_BYTES)
-    after(limiter, 3, delivered=True)
-    assert acquire(limiter, 0, 3) == 2
-    release = limiter.record_size(HOOKS[0], MAX_PAYLOAD_BYTES)
-    assert not limiter.has_capacity(HOOKS[0])
-    release()
-    assert acquire(limiter, 0, 3) == 1
-    release()
-    assert not limiter.has_capacity(HOOKS[0])
-    limiter.release(HOOKS[0], size=0)
-    limiter.release(HOOKS[0], 2)
-    assert not limiter._bytes
 
 
 def test_no_request_waits_in_the_client() -> None:
@@ -131,42 +77,6 @@ def test_the_limit_of_a_host_spans_all_its_webhooks() -> None:
     assert acquire(limiter, 3, 1000, host="another") == 1
 
 
-def test_an_account_has_at_most_a_quarter_of_all_slots() -> None:
-    limiter = ConcurrencyLimiter(16)
-    for hook in (0, 1):
-        after(limiter, 9, delivered=True, hook=hook, account=0)
-    assert [acquire(limiter, hook, 3, account=0) for hook in (0, 1)] == [3, 1]
-    assert acquire(limiter, 2, 9) == 1
-
-
-@pytest.mark.parametrize(("delivered", "milliseconds"), [(False, 5), (True, SLOW_MS + 1)])
-def test_degraded_webhooks_share_half_of_all_slots(delivered: bool, milliseconds: int) -> None:
-    limiter = ConcurrencyLimiter(4)
-    for hook in (0, 1, 2):
-        after(limiter, 1, delivered, hook, milliseconds=milliseconds)
-    assert [acquire(limiter, hook, 9) for hook in (0, 1, 2)] == [1, 1, 0]
-    assert not limiter.has_capacity(HOOKS[2])
-    limiter.record_outcome(HOOKS[0], delivered=True, milliseconds=5)
-    limiter.release(HOOKS[0], 1)
-    assert acquire(limiter, 2, 9) == 1
-
-
-def test_untested_webhooks_share_a_quarter_and_one_account_has_half_of_that() -> None:
-    limiter = ConcurrencyLimiter(16)
-    assert [acquire(limiter, hook, 9, account=0) for hook in (0, 1, 2)] == [1, 1, 0]
-    assert [acquire(limiter, hook, 9, account=1) for hook in (3, 4, 5)] == [1, 1, 0]
-    assert not limiter.has_capacity(new_id())
-    limiter.record_outcome(HOOKS[3], delivered=True, milliseconds=5)
-    assert limiter.has_capacity(new_id())
-
-
-def test_an_untested_webhook_makes_room_for_others_once_it_is_slow() -> None:
-    limiter = ConcurrencyLimiter(16)
-    assert [acquire(limiter, hook, 1) for hook in range(5)] == [1, 1, 1, 1, 0]
-    limiter.record_slow(HOOKS[0])
-    assert [acquire(limiter, hook, 1) for hook in range(6)] == [0, 0, 0, 0, 1, 0]
-
-
 def test_idle_webhooks_are_forgotten_when_too_many_are_remembered() -> None:
     limiter = ConcurrencyLimiter()
     acquire(limiter, 0, 1)
@@ -180,37 +90,98 @@ def test_idle_webhooks_are_forgotten_when_too_many_are_remembered() -> None:
     assert not limiter._bytes
 
 
-MOVES = st.lists(
-    st.tuples(
-        st.integers(0, 5),
-        st.integers(0, 2),
-        st.sampled_from(["acquire", "hangs", "ok", "slow", "no"]),
-    ),
-    max_size=200,
-)
+def test_webhooks_that_were_never_seen_may_start_while_untested_ones_leave_room() -> None:
+    limiter = ConcurrencyLimiter(16)
+    assert [acquire(limiter, hook, 9) for hook in (0, 2, 3, 4)] == [1, 1, 1, 1]
+    assert not limiter.has_capacity(new_id())
+    limiter.record_outcome(HOOKS[3], delivered=True, milliseconds=5)
+    assert limiter.has_capacity(new_id())
 
 
-@given(MOVES)
-def test_no_limit_is_broken_and_every_slot_is_released(
-    moves: list[tuple[int, int, str]],
-) -> None:
-    limiter, held = ConcurrencyLimiter(8), list[UUID]()
-    for hook, host, kind in moves:
-        key = HOOKS[hook]
+PERMITS, BYTES = 16, 12 * MAX_PAYLOAD_BYTES
+SHARES = {"untested": 4, "healthy": 16, "degraded": 8}
+
+
+class Hook:
+    """A webhook, its requests in flight, and how the bytes of each are released."""
+
+    def __init__(self, number: int) -> None:
+        self.key, self.account, self.host = HOOKS[number], ACCOUNTS[number // 2], f"h{number}"
+        self.health, self.limit = "untested", 1
+        self.sizes: list[int] = []
+        self.releases: list[Callable[[], None]] = []
+
+
+def leave_room(hooks: list[Hook], share: int, number: int, size: int) -> bool:
+    """Return whether so many more requests of a size fit into the hooks' share."""
+    sizes = [size for hook in hooks for size in hook.sizes]
+    return len(sizes) + number <= share and sum(sizes) + size <= BYTES * share // PERMITS
+
+
+def may_start(hooks: list[Hook], hook: Hook) -> bool:
+    alike = [one for one in hooks if one.health == hook.health]
+    share = SHARES[hook.health]
+    shares = [
+        (hooks, PERMITS),
+        ([one for one in hooks if one.account == hook.account], PERMITS // 4),
+        (alike, share),
+        ([one for one in alike if one.account == hook.account], share // 2),
+    ]
+    has_room = all(leave_room(some, most, 1, MAX_PAYLOAD_BYTES) for some, most in shares)
+    return has_room and len(hook.sizes) < hook.limit
+
+
+def end(limiter: ConcurrencyLimiter, hook: Hook) -> None:
+    """End the last request: one that is written, or one whose size is not recorded."""
+    size = hook.sizes.pop()
+    if size < MAX_PAYLOAD_BYTES:
+        hook.releases.pop()()
+        size = 0
+    limiter.release(hook.key, size=size)
+
+
+def record_outcome(limiter: ConcurrencyLimiter, hook: Hook, kind: str) -> None:
+    limiter.record_outcome(hook.key, kind != "fails", 2 * SLOW_MS if kind == "late" else 5)
+    hook.limit = 1 if kind == "fails" else hook.limit + 1
+    hook.health = "healthy" if kind == "delivers" else "degraded"
+    end(limiter, hook)
+
+
+KINDS = ["acquire", "acquire", "size", "written", "slow", "delivers", "delivers", "late", "fails"]
+
+
+@given(st.lists(st.tuples(st.integers(0, 5), st.sampled_from(KINDS)), max_size=200))
+def test_permits_are_given_as_a_naive_model_says(moves: list[tuple[int, str]]) -> None:
+    limiter = ConcurrencyLimiter(PERMITS, max_bytes=BYTES)
+    hooks = [Hook(number) for number in range(6)]
+    for number, kind in moves:
+        hook = hooks[number]
         if kind == "acquire":
-            held += [key] * acquire(limiter, hook, 3, account=hook // 2, host=f"h{host}")
-        elif key in held and kind == "hangs":
-            limiter.record_slow(key)
-        elif key in held:
-            limiter.record_outcome(key, kind != "no", 2 * SLOW_MS if kind == "slow" else 5)
-            limiter.release(key, 1)
-            held.remove(key)
-        assert limiter.free_permits == 8 - len(held) >= 0
-        assert all(
-            held.count(one) == webhook.in_flight for one, webhook in limiter._webhooks.items()
-        )
-        assert all(limiter._in_flight["account", one] <= 2 for one in ACCOUNTS)
-    for key in held:
-        limiter.release(key, 1)
+            before = len(hook.sizes)
+            while len(hook.sizes) < before + 3 and may_start(hooks, hook):
+                hook.sizes.append(MAX_PAYLOAD_BYTES)
+            given_now = limiter.acquire(hook.key, hook.account, hook.host, 3)
+            assert given_now == len(hook.sizes) - before
+            assert limiter.has_capacity(hook.key) == may_start(hooks, hook)
+        elif kind == "size" and MAX_PAYLOAD_BYTES in hook.sizes:
+            hook.sizes.remove(MAX_PAYLOAD_BYTES)
+            hook.sizes.append(1000)
+            hook.releases.append(limiter.record_size(hook.key, 1000))
+        elif kind == "written" and 1000 in hook.sizes:
+            hook.sizes[hook.sizes.index(1000)] = 0
+            for _ in range(2):
+                hook.releases[hook.sizes.count(0) - 1]()
+        elif kind == "slow" and hook.sizes:
+            limiter.record_slow(hook.key)
+            degraded = [one for one in hooks if one.health == "degraded"]
+            has_room = leave_room(degraded, 8, len(hook.sizes), sum(hook.sizes))
+            if hook.health == "untested" and has_room:
+                hook.health = "degraded"
+        elif kind in ("delivers", "late", "fails") and hook.sizes:
+            record_outcome(limiter, hook, kind)
+        assert limiter.in_flight(hook.account, hook.key)[1] == len(hook.sizes)
+    for hook in hooks:
+        while hook.sizes:
+            end(limiter, hook)
     assert not limiter._in_flight
     assert not limiter._bytes

@@ -8,8 +8,6 @@ from tests.dns.networks import INSIDE, INSIDE_6, mapped
 from tests.webhooks.receiver import receiving
 from tests.webhooks.sending.posting import request
 from tracker.dns.addresses import Address
-from tracker.dns.resolver import HostResolver
-from tracker.errors import BadRequest
 from tracker.links.own_hosts import OwnHosts
 from tracker.links.served_hosts import ServedHosts
 from tracker.service.services import Services
@@ -17,7 +15,6 @@ from tracker.webhooks.delivery import Outcome
 from tracker.webhooks.sending import resolver as module
 from tracker.webhooks.sending.client import WebhookClient, WebhookRequest
 from tracker.webhooks.sending.resolver import CheckedResolver, RefusedHost
-from tracker.webhooks.target import check_addresses
 
 NAME = "hooks.example"
 
@@ -61,20 +58,6 @@ async def test_no_spelling_of_a_private_address_reaches_its_receiver(
         outcome = await sent(f"http://{host}:{receiver.port}/", dns)
     assert outcome.failure in ("private", "dns", "connection")
     assert outcome.code is None
-    assert receiver.received == []
-
-
-async def test_a_name_that_was_public_when_it_was_checked_is_checked_again(
-    dns: DnsServer,
-) -> None:
-    dns.turns(NAME, "A", "8.8.8.8", "127.0.0.1")
-    async with receiving() as receiver:
-        url = f"http://{NAME}:{receiver.port}/"
-        await check_addresses(NAME, HostResolver(at(dns)).resolve)
-        outcome = await sent(url, dns)
-        with pytest.raises(BadRequest):
-            await check_addresses(NAME, HostResolver(at(dns)).resolve)
-    assert outcome.error == f"private: {NAME} is in a private network"
     assert receiver.received == []
 
 

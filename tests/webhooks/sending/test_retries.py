@@ -10,13 +10,7 @@ import standardwebhooks
 
 from tests.webhooks.receiver import Handler
 from tests.webhooks.sending.life import GONE, Life
-from tests.webhooks.sending.scene import (
-    Clock,
-    converted,
-    listening,
-    sending,
-    webhook_now,
-)
+from tests.webhooks.sending.scene import Clock, converted, listening, sending, webhook_now
 from tracker.clock import moment
 from tracker.ids import new_id
 from tracker.service.services import Services

@@ -13,14 +13,7 @@ from tests.ingest.dying import Died, Steps
 from tests.stores.mongodb.profiler import profiled
 from tests.waiting import eventually
 from tests.webhooks.receiver import answer
-from tests.webhooks.sending.scene import (
-    Clock,
-    converted,
-    listening,
-    running,
-    sending,
-    stored,
-)
+from tests.webhooks.sending.scene import Clock, converted, listening, running, sending, stored
 from tracker.clock import moment, now
 from tracker.ids import new_id
 from tracker.service.services import Services

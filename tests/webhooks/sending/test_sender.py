@@ -20,14 +20,7 @@ from tests.factories import (
 from tests.waiting import eventually
 from tests.web.each import each_case
 from tests.webhooks.receiver import Handler, answer
-from tests.webhooks.sending.scene import (
-    Clock,
-    converted,
-    listening,
-    sending,
-    stored,
-    the_one,
-)
+from tests.webhooks.sending.scene import Clock, converted, listening, sending, stored, the_one
 from tracker.ids import new_id
 from tracker.service.services import Services
 from tracker.webhooks.deliveries import LOG_DAYS

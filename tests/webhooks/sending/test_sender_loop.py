@@ -10,14 +10,7 @@ import pytest
 
 from tests.waiting import PATIENCE_SECONDS, eventually
 from tests.webhooks.receiver import Handler, answer, hang
-from tests.webhooks.sending.scene import (
-    converted,
-    listening,
-    running,
-    sending,
-    stored,
-    the_one,
-)
+from tests.webhooks.sending.scene import converted, listening, running, sending, stored, the_one
 from tracker.clock import now
 from tracker.ids import new_id
 from tracker.service.services import Services

@@ -8,14 +8,7 @@ import pytest
 from pymongo.errors import AutoReconnect
 
 from tests.webhooks.receiver import answer
-from tests.webhooks.sending.scene import (
-    Clock,
-    converted,
-    listening,
-    sending,
-    the_one,
-    webhook_now,
-)
+from tests.webhooks.sending.scene import Clock, converted, listening, sending, the_one, webhook_now
 from tracker.ids import new_id
 from tracker.service.services import Services
 from tracker.webhooks.deliveries import LEASE

@@ -50,17 +50,6 @@ def test_either_secret_verifies_any_body_and_nothing_else(text: str, secret: str
             Webhook(secret).verify(body, forged, json_parse=False)
 
 
-@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH"])
-def test_a_payload_is_the_body_and_the_target_is_left_as_it_is(method: str) -> None:
-    request = signed_request(method, "https://a.example/b?c=d", PAYLOAD, "ab", AT, [SECRET])
-    assert (request.method, request.body) == (method, PAYLOAD)
-    assert request.url == "https://a.example/b?c=d"
-    assert dict(request.headers) == {
-        **signed_headers("ab", AT, PAYLOAD, [SECRET]),
-        "Content-Type": "application/json",
-    }
-
-
 @pytest.mark.parametrize(
     ("target", "url"),
     [

@@ -1,18 +1,12 @@
 """Receivers that hang or are slow delay no other."""
 
-import asyncio
 from contextlib import AsyncExitStack
 
 import pytest
 
 from tests.waiting import eventually
-from tests.webhooks.receiver import Handler, Receiver, hang
-from tests.webhooks.sending.scene import (
-    converted,
-    listening,
-    running,
-    sending,
-)
+from tests.webhooks.receiver import Receiver, hang
+from tests.webhooks.sending.scene import converted, listening, running, sending
 from tracker.ids import new_id
 from tracker.service.services import Services
 from tracker.webhooks.sending import client, concurrency, sender
@@ -77,35 +71,3 @@ async def test_untested_webhooks_wait_for_others_that_hang_only_until_these_are_
             good, _ = await stack.enter_async_context(listening(services, other))
             await converted(services, other)
             await eventually(lambda: good.received)
-
-
-async def test_slow_receivers_do_not_delay_others(
-    services: Services, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("tracker.webhooks.store.MAX_WEBHOOKS_PER_ACCOUNT", 50)
-    go_on = asyncio.Event()
-    go_on.set()
-
-    async def slow(handler: Handler) -> None:
-        await asyncio.sleep(1.5)
-        await go_on.wait()
-        handler.finish()
-
-    async with AsyncExitStack() as stack:
-        one = await stack.enter_async_context(sending(services))
-        one._limiter = ConcurrencyLimiter(16)
-        slow_account, other = new_id(), new_id()
-        busy = [
-            await stack.enter_async_context(listening(services, slow_account)) for _ in range(12)
-        ]
-        for receiver, _ in busy:
-            receiver.behaviour = slow
-        good, _ = await stack.enter_async_context(listening(services, other))
-        await converted(services, slow_account, 20)
-        async with running(one):
-            await eventually(lambda: sum(len(receiver.received) for receiver, _ in busy) >= 20)
-            assert one._limiter.free_permits >= 12
-            go_on.clear()
-            await converted(services, other, 10)
-            await eventually(lambda: len(good.received) >= 10)
-            go_on.set()
