@@ -17,7 +17,7 @@ from tracker.clock import now, now_ms
 from tracker.errors import BadRequest, ErrorCode, NotFound
 from tracker.ids import new_id, new_secret
 from tracker.links.cache import DomainCache
-from tracker.links.counts.pieces import change_in_pieces
+from tracker.links.counts.counts import change_in_pieces
 from tracker.links.domain import QUARANTINE, DnsCheck, Domain, IsReserved, ServedName, served_name
 from tracker.stores.batch import Waiter
 from tracker.stores.cache.memory import CacheEntry

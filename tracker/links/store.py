@@ -15,8 +15,13 @@ from tracker.clock import now, now_ms
 from tracker.errors import BadRequest, ErrorCode, NotFound
 from tracker.ids import new_id, new_slug
 from tracker.links.cache import LinkCache
-from tracker.links.counts.counts import LinkCounts, add, difference
-from tracker.links.counts.pieces import CountedLink, change_in_pieces
+from tracker.links.counts.counts import (
+    CountedLink,
+    add,
+    change_in_pieces,
+    difference,
+    find_counts,
+)
 from tracker.links.destination import utm_of
 from tracker.links.domain import namespace_of
 from tracker.links.link import Link, LinkFields, cached_link
@@ -62,7 +67,6 @@ class Links:
         self._database = mongodb.database
         self._links = mongodb["links"]
         self._pages = Pages(mongodb.reads, "links", Link)
-        self._counts = LinkCounts(mongodb.reads)
         self._reader = mongodb.reads
         self._cache = cache
 
@@ -120,7 +124,7 @@ class Links:
 
     async def count_by_tag(self, account_id: UUID, tag_ids: Collection[UUID]) -> LinkNumbers:
         """Count links by tag, without archived ones."""
-        kept = await self._counts.find(account_id, tag_ids)
+        kept = await find_counts(self._reader, account_id, tag_ids)
         if kept is not None:
             return {tag_id: kept[tag_id].of(archived=False) for tag_id in tag_ids}
         tagged = {"tags": {"$in": list(tag_ids)}}

@@ -12,9 +12,16 @@ from tests.factories import create_link, make_new_link
 from tests.links.processes import process
 from tracker.errors import BadRequest, NotFound
 from tracker.ids import new_id
-from tracker.links.counts import pieces
-from tracker.links.counts.counts import PARTS, CountKey, LinkCount, LinkCounts, difference, state_of
-from tracker.links.counts.pieces import CountedLink
+from tracker.links.counts import counts as kept
+from tracker.links.counts.counts import (
+    PARTS,
+    CountedLink,
+    CountKey,
+    LinkCount,
+    difference,
+    find_counts,
+    state_of,
+)
 from tracker.links.counts.recount import LinkRecount
 from tracker.links.link import Link
 from tracker.links.lists.filter import LinkFilter
@@ -71,7 +78,7 @@ async def complete(services: Services, *accounts: UUID) -> None:
 async def counts(services: Services, account_id: UUID = ACCOUNT) -> dict[UUID | None, Any]:
     """Return the kept counts that are not zero, once they were compared with the links."""
     assert (await LinkRecount(services.stores.mongodb).compare(account_id)).missing == {}
-    found = await LinkCounts(services.stores.mongodb.reads).find(account_id, [RED, BLUE])
+    found = await find_counts(services.stores.mongodb.reads, account_id, [RED, BLUE])
     assert found is not None
     return {tag_id: one for tag_id, one in found.items() if any(one)}
 
@@ -148,7 +155,7 @@ async def test_what_fails_is_not_counted(services: Services) -> None:
 async def test_a_deleted_tag_and_a_deleted_domain_change_the_counts_in_pieces(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pieces, "PIECE_LINKS", 2)
+    monkeypatch.setattr(kept, "PIECE_LINKS", 2)
     await complete(services, ACCOUNT, OTHER)
     domain = await services.links.domains.create(ACCOUNT, "go.example")
     await made(services, [RED], [RED, BLUE], [BLUE], [RED], [RED])

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from tests.factories import create_link
 from tracker.ids import new_id
-from tracker.links.counts.counts import LinkCounts
+from tracker.links.counts.counts import find_counts
 from tracker.links.counts.recount import LinkRecount
 from tracker.service.services import Services
 
@@ -22,7 +22,7 @@ async def of_an_earlier_release(services: Services) -> None:
 
 
 async def kept(services: Services, account_id: UUID = ACCOUNT) -> Any:
-    counts = await LinkCounts(services.stores.mongodb.reads).find(account_id, [TAG])
+    counts = await find_counts(services.stores.mongodb.reads, account_id, [TAG])
     return counts and {tag_id: tuple(one) for tag_id, one in counts.items()}
 
 

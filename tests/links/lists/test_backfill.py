@@ -8,7 +8,7 @@ import pytest
 from tests.factories import LANDING, create_link
 from tests.waiting import becomes
 from tracker.ids import new_id
-from tracker.links.counts.counts import LinkCounts
+from tracker.links.counts.counts import find_counts
 from tracker.links.lists import backfill, link_lists
 from tracker.links.lists.backfill import LinkListBackfill
 from tracker.links.lists.filter import LinkFilter
@@ -89,7 +89,7 @@ async def test_a_drain_completes_all_accounts_and_waits_for_its_end(services: Se
     lists, stop = LinkListBackfill(services.stores.mongodb), asyncio.Event()
     running = asyncio.create_task(lists.run(stop))
     await becomes(lists.counts.unfinished, [])
-    counts = await LinkCounts(services.stores.mongodb.reads).find(ACCOUNT)
+    counts = await find_counts(services.stores.mongodb.reads, ACCOUNT)
     assert counts is not None
     assert counts[None].active == 2
     assert not running.done()

@@ -14,12 +14,7 @@ import msgspec
 import pymongo
 from pymongo.errors import PyMongoError
 
-from tracker.links.counts.counts import (
-    LINK_COUNTS,
-    kept_counts,
-    rows_of_parts,
-    stages_of_parts,
-)
+from tracker.links.counts.counts import LINK_COUNTS, count_stages, kept_counts
 from tracker.links.link import Link
 from tracker.links.lists.filter import (
     LinkFilter,
@@ -131,9 +126,9 @@ class LinkLists:
     ) -> tuple[list[dict[str, Any]], Total]:
         """Return rows and the kept count, by one query: two cost a quarter more."""
         account_id, tags = plan.matching["account_id"], wanted.tags
-        counts = {"coll": LINK_COUNTS, "pipeline": stages_of_parts(account_id, tags)}
+        counts = {"coll": LINK_COUNTS, "pipeline": count_stages(account_id, tags)}
         stages = [*asked.stages(plan), {"$unionWith": counts}]
-        found = await self._read(plan, stages, asked.limit + rows_of_parts(tags))
+        found = await self._read(plan, stages, asked.limit + 1 + len(tags))
         rows = [row for row in found if "slug" in row]
         kept = kept_counts(found[len(rows) :], tags)
         if kept is None:  # until a drain has completed those of an earlier release
