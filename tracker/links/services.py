@@ -10,7 +10,6 @@ from tracker.limits.permits import PermitLimits, Permits
 from tracker.links.cache import DomainCache, LinkCache, domain_cache, link_cache
 from tracker.links.domains import Domains
 from tracker.links.lists.link_lists import LinkLists
-from tracker.links.lists.tag_names import TagNames
 from tracker.links.own_hosts import OwnHosts
 from tracker.links.qr_code import QrCodes
 from tracker.links.served_hosts import ServedHosts
@@ -40,7 +39,6 @@ class LinkServices(NamedTuple):
     lists: LinkLists
     long_lists: Permits
     tags: Tags
-    tag_names: TagNames
     domains: Domains
     own_hosts: OwnHosts
     served_hosts: ServedHosts
@@ -68,15 +66,13 @@ def build(
     """Build the links' services. `misses` limits look-ups of unknown names in MongoDB."""
     own_hosts = OwnHosts(public_url.host, public_url.port, port, cname_host, reserved_names)
     links = link_cache(stores, link_cache_entries, misses)
-    tags = Tags(stores.mongodb)
     names = domain_cache(stores, _DOMAIN_CACHE_ENTRIES, misses, own_hosts.is_reserved)
     domains = Domains(stores.mongodb, names, serves_claimed_domains, own_hosts.is_reserved)
     return LinkServices(
         links=Links(stores.mongodb, links),
         lists=LinkLists(stores.mongodb),
         long_lists=Permits("links", "long lists", _LONG_LISTS, _LONG_LISTS_SECONDS),
-        tags=tags,
-        tag_names=TagNames(tags, stores.redis),
+        tags=Tags(stores.mongodb),
         domains=domains,
         own_hosts=own_hosts,
         served_hosts=ServedHosts(own_hosts, domains),

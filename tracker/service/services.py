@@ -68,7 +68,6 @@ class Services:
                 "event_config": self.conversions.event_config_cache,
                 "account": self.conversions.rules_cache,
                 "api_key": self.access.api_keys.valid,
-                "tag": self.links.tag_names.memory,
             },
         )
         self.copy_filler = CopyFiller(

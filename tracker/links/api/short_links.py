@@ -85,8 +85,8 @@ def _tags_of(links: Sequence[Link]) -> set[UUID]:
 
 
 async def _named(services: LinkServices, tag_ids: Collection[UUID]) -> Mapping[UUID, TagReference]:
-    names = await services.tag_names.find(tag_ids)
-    return {tag_id: TagReference(id=tag_id, name=name) for tag_id, name in names.items()}
+    tags = await services.tags.find(tag_ids)
+    return {tag_id: TagReference(id=tag_id, name=tag.name) for tag_id, tag in tags.items()}
 
 
 def _records(

@@ -107,7 +107,6 @@ async def change(call: LinkCall[Nothing, ChangeTag]) -> TagRecord:
     """
     tag = await TAGS.find(call)
     renamed = await call.services.tags.rename(tag.id, call.body.name)
-    await call.services.tag_names.changed(renamed)
     if changes := differences(tag, renamed):
         await call.audit("tag.renamed", TAGS.audit_object(renamed), changes)
     return await TAGS.show(call, renamed)
@@ -120,7 +119,6 @@ async def delete(call: LinkCall[Nothing, Nothing]) -> Done:
     # From the links first: after a crash the tag still exists and can be deleted again.
     await call.services.links.untag(tag.account_id, tag.id)
     await call.services.tags.delete(tag.id)
-    await call.services.tag_names.changed(tag)
     # Again, for links that were tagged with it in the meantime.
     await call.services.links.untag(tag.account_id, tag.id)
     await call.audit("tag.deleted", TAGS.audit_object(tag))

@@ -25,7 +25,7 @@ drains                              zset     live drains, by time of presumed de
 fleet:counters                      hash     counts of all drains, by metric and labels (JSON)
 probe:{<tag>}                       string   empty: a test whether Redis takes writes; 60 s
 nobody:{<tag>}                      none     never set: scripts that a full Redis must run delete it
-changes                             channel  names of changed copies, api_key:<digest>, tag:<id>
+changes                             channel  names of changed copies, api_key:<digest>
 
 All but the streams share a memory budget (`stores/redis/memory_budget`). In a Redis Cluster the
 part in braces, or the whole key without one, decides on the server. Keys of one script share it.
@@ -97,11 +97,6 @@ def event_config(pbk: str) -> str:
 def api_key(digest: bytes) -> str:
     """Return the name under which a change of an API key is published. It is no key of Redis."""
     return f"api_key:{digest.hex()}"
-
-
-def tag(tag_id: UUID) -> str:
-    """Return the name under which a change of a tag's name is published. It is no key of Redis."""
-    return f"tag:{tag_id.hex}"
 
 
 def account(account_id: UUID) -> str:
