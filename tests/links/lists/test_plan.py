@@ -3,8 +3,7 @@
 import pytest
 
 from tracker.ids import new_id
-from tracker.links.lists.filter import ORDERS, LinkFilter, LinkOrder
-from tracker.links.lists.plan import plan_of
+from tracker.links.lists.filter import ORDERS, LinkFilter, LinkOrder, plan_of
 from tracker.stores.mongodb.indexes import INDEXES, LINK_LISTS, LISTS
 
 TAGS = [new_id(), new_id()]

@@ -1,11 +1,11 @@
-"""The filters and orders of the list of links, as conditions and sort keys of MongoDB. Pure.
+"""The filters and orders of the list of links, as conditions, sort keys and named indexes. Pure.
 
 Clients' text is always a value in a condition, never an operator or a field name.
 """
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 from uuid import UUID
 
 import msgspec
@@ -13,7 +13,8 @@ from bson import Regex
 
 from tracker.links.utm import NO_VALUE
 from tracker.links.words import beginnings_of, begun_url, words_of_utm
-from tracker.stores.mongodb.order import NEWEST_FIRST, OLDEST_FIRST, Order, by_name
+from tracker.stores.mongodb.indexes import LINK_LISTS
+from tracker.stores.mongodb.order import BY_NAME, NEWEST_FIRST, OLDEST_FIRST, Order, by_name
 
 
 class LinkFilter(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,7 +55,34 @@ def is_of_one_word(wanted: LinkFilter) -> bool:
     return not others and len(word_conditions(wanted, NEWEST_FIRST)) == 1
 
 
-def conditions(wanted: LinkFilter, order: Order, leading: int | None) -> dict[str, Any]:
+class ListPlan(NamedTuple):
+    """How a list is read. Its `hint` names an index, which has the order unless it is by words."""
+
+    matching: Mapping[str, Any]
+    order: Order
+    hint: str
+
+
+def plan_of(
+    account_id: UUID, wanted: LinkFilter, order: LinkOrder, leading: int | None = None
+) -> ListPlan:
+    """Return the plan of a list. `leading`: look this word condition up, and sort the matches."""
+    by = ORDERS[order] if wanted.slug is None else ORDERS[order]._replace(collation=BY_NAME)
+    matching = {"account_id": account_id, **_conditions(wanted, by, leading)}
+    return ListPlan(matching, by, LINK_LISTS[_index_of(wanted, order, leading)])
+
+
+def _index_of(wanted: LinkFilter, order: LinkOrder, leading: int | None) -> str:
+    if leading is not None:
+        return "words"
+    if wanted.slug is not None:
+        return "a slug"
+    if wanted.active is False:  # even with a tag: few links are inactive
+        return f"inactive {order}"
+    return f"tags {order}" if wanted.tags else order
+
+
+def _conditions(wanted: LinkFilter, order: Order, leading: int | None) -> dict[str, Any]:
     """Return the conditions of a filter for a list in an order.
 
     `leading` is the condition of words that the index of words looks up. Without it, each link in

@@ -19,12 +19,13 @@ from tracker.links.link import Link
 from tracker.links.lists.filter import (
     LinkFilter,
     LinkOrder,
+    ListPlan,
     has_words,
     is_counted,
     is_of_one_word,
+    plan_of,
     word_conditions,
 )
-from tracker.links.lists.plan import ListPlan, plan_of
 from tracker.stores.mongodb.database import MongoDB
 from tracker.stores.mongodb.documents import with_stored_ids
 from tracker.stores.mongodb.indexes import LINK_LISTS

@@ -205,7 +205,7 @@ LINK_LISTS: Final[Mapping[str, str]] = {
     "words": "by_words",
     "a slug": "in_order_of_slugs",
 }
-"""The indexes of the list of links (`links/lists/plan`)."""
+"""The indexes of the list of links (`links/lists/filter`)."""
 
 
 async def ensure(database: Database) -> None:
