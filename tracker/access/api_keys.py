@@ -199,8 +199,7 @@ class ApiKeys:
     ) -> tuple[ApiKey, list[ApiKey]]:
         """Revoke a key; return it, and all keys that this call has revoked.
 
-        Open invitations and password resets of these keys end too. Raises NotFound if there is no
-        such key.
+        Open invitations and password resets of these keys end too.
         """
 
         async def work(session: MongoSession) -> tuple[dict[str, Any], list[dict[str, Any]]]:

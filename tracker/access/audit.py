@@ -118,7 +118,6 @@ class Audit:
         target_id: UUID | None = None,
         actor_id: UUID | None = None,
     ) -> tuple[list[AuditEntry], int]:
-        """Return a page of the entries that match each given filter, and their number."""
         fields = {"action": action, "target.id": target_id, "actor.id": actor_id}
         matching = {name: value for name, value in fields.items() if value is not None}
         found = {"account_id": account_id, **matching}

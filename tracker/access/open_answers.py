@@ -9,7 +9,7 @@ Guarantee: nothing is sent two seconds after the access has ended.
 import asyncio
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final, NamedTuple
 from uuid import UUID
@@ -38,18 +38,13 @@ class Access(NamedTuple):
     is_key: bool
 
 
-class _Answer(NamedTuple):
-    access: Access
-    end: Callable[[], None]
-
-
 class OpenAnswers:
     """The open answers of a process."""
 
     def __init__(self, sessions: Sessions, api_keys: ApiKeys) -> None:
         self._sessions = sessions
         self._api_keys = api_keys
-        self._answers: list[_Answer] = []
+        self._answers: list[tuple[Access, Callable[[], None]]] = []
         self._opened = asyncio.Event()
         self._checked = asyncio.Event()
         self._checked_at = -math.inf
@@ -61,7 +56,7 @@ class OpenAnswers:
     @contextmanager
     def open(self, access: Access, end: Callable[[], None]) -> Iterator[None]:
         """Register an answer whose access was just checked; `end` is called if the access ends."""
-        answer = _Answer(access, end)
+        answer = (access, end)
         if not self._answers:
             self._checked_at = time.monotonic()
         self._answers.append(answer)
@@ -94,9 +89,9 @@ class OpenAnswers:
 
     async def _end_unauthorized(self) -> None:
         answers = tuple(self._answers)
-        needed = {answer.access for answer in answers}
-        sessions = await self._sessions.principals_of(_ids(needed, is_key=False))
-        api_keys = await self._api_keys.principals_of(_ids(needed, is_key=True))
+        needed = {access for access, _ in answers}
+        sessions = await self._sessions.principals_of([one.id for one in needed if not one.is_key])
+        api_keys = await self._api_keys.principals_of([one.id for one in needed if one.is_key])
         for access, end in answers:
             if not _allows(access, (api_keys if access.is_key else sessions).get(access.id)):
                 end()
@@ -107,7 +102,3 @@ def _allows(access: Access, principal: Principal | None) -> bool:
     if principal is None or principal.account_id != access.account_id:
         return False
     return access.scope is None or principal.covers([access.scope])
-
-
-def _ids(needed: Iterable[Access], is_key: bool) -> list[UUID]:
-    return list({one.id for one in needed if one.is_key == is_key})

@@ -161,10 +161,8 @@ class Sessions:
         await self._sessions.delete_many({"person_id": person_id}, session=transaction)
 
     async def _end_oldest(self, person_id: UUID, transaction: MongoSession | None) -> None:
-        newest_first = self._sessions.find(
-            {"person_id": person_id}, ["_id"], session=transaction
-        ).sort("_id", -1)
-        ended = [row["_id"] async for row in newest_first.skip(MAX_PER_PERSON)]
+        own = self._sessions.find({"person_id": person_id}, ["_id"], session=transaction)
+        ended = [row["_id"] async for row in own.sort("_id", -1).skip(MAX_PER_PERSON)]
         if ended:
             await self._sessions.delete_many({"_id": {"$in": ended}}, session=transaction)
 

@@ -60,8 +60,9 @@ class Joining:
         """Return the purpose of a token, without using it."""
         invitation = await self._find_open(token)
         email, account = invitation.email, None
+        is_reset = invitation.kind == InvitationKind.PASSWORD_RESET
         person = None if email is None else await self._identity.people.find_by_email(email)
-        if invitation.kind == InvitationKind.INVITATION and invitation.account_id is not None:
+        if not is_reset and invitation.account_id is not None:
             account = await self._accounts.find(invitation.account_id)
         elif person is not None:
             _check_still_valid(invitation, await self._identity.members.of_person(person.id))
@@ -71,7 +72,9 @@ class Joining:
             account=account,
             role=invitation.role if account else None,
             has_password=person is not None,
-            needs_code=_needs_code(invitation, person),
+            needs_code=bool(
+                person and person.has_totp and is_reset and not invitation.without_totp
+            ),
         )
 
     async def join(self, token: str, form: JoinForm, client: SessionClient) -> tuple[Session, str]:
@@ -202,12 +205,6 @@ def _email(invitation: Invitation, form: JoinForm) -> str:
     if invitation.email not in (None, email):
         raise BadRequest("email: the invitation is for another address")
     return email
-
-
-def _needs_code(invitation: Invitation, person: Person | None) -> bool:
-    if person is None or invitation.kind == InvitationKind.INVITATION:
-        return False
-    return person.has_totp and not invitation.without_totp
 
 
 def _check_still_valid(reset: Invitation, members: list[Member]) -> None:

@@ -143,9 +143,8 @@ class Members:
     async def change_role(self, member: Member, role: Role, session: MongoSession) -> Member:
         """Change the role of a member read in this transaction, unless it is the last owner."""
         await self._keep_an_owner(member, session)
-        await self._members.update_one(
-            {"_id": member.id}, {"$set": {"role": role}}, session=session
-        )
+        change = {"$set": {"role": role}}
+        await self._members.update_one({"_id": member.id}, change, session=session)
         await self._end_access(member, session)
         return msgspec.structs.replace(member, role=role)
 

@@ -85,9 +85,8 @@ class People:
         try:
             await self._people.insert_one(as_document(person), session=session)
         except DuplicateKeyError:
-            raise BadRequest(
-                "email: belongs to another person", code=ErrorCode.ALREADY_TAKEN
-            ) from None
+            error = "email: belongs to another person"
+            raise BadRequest(error, code=ErrorCode.ALREADY_TAKEN) from None
         return person
 
     async def find(self, person_id: UUID, session: MongoSession | None = None) -> Person | None:

@@ -57,8 +57,6 @@ class SelfService:
         return await run_in_transaction(self._identity.database, work)
 
     async def end(self, requester: Requester, session_id: UUID) -> None:
-        """End one session of the person."""
-
         async def work(transaction: MongoSession) -> None:
             own = await self._identity.sessions.of_person(requester.session.person_id, transaction)
             found = next((one for one in own if one.id == session_id), None)

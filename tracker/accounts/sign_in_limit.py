@@ -70,7 +70,6 @@ class SignInLimit:
         return await self._count(_email_counter(email))
 
     async def count_reserve(self, person: Person, client: SessionClient) -> Refusal | None:
-        """Count an attempt in a person's reserve for a known network."""
         return await self._count(*_reserve_counters(person, client))
 
     async def forget_reserve(self, person: Person, client: SessionClient) -> None:
@@ -82,7 +81,6 @@ class SignInLimit:
             await self._limiter.forget(key)
 
     async def count_token(self, invitation_id: UUID) -> Refusal | None:
-        """Count a use of the token of an invitation or a password reset."""
         return await self._count(_counter(_TOKEN, str(invitation_id)))
 
     async def count_share(self, share_id: UUID, counted_as: str) -> Refusal | None:

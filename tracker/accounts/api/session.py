@@ -234,7 +234,4 @@ def signed_out_answer(services: AccountServices) -> AnswerWithHeaders[Done]:
 
 
 def requester_of(call: AccountCall[Any, Any]) -> Requester:
-    client = SessionClient(
-        address=call.address, user_agent=call.session.user_agent, counted_as=call.counted_as
-    )
-    return Requester(call.session, call.author, client)
+    return Requester(call.session, call.author, client_of(call))
