@@ -23,7 +23,6 @@ from tracker.service.services import Services
 ROOT = Path(__file__).parent.parent.parent
 Awaited = Callable[[Awaitable[Any]], Any]
 Ended = subprocess.CompletedProcess[str]
-UsageError = Callable[..., str]
 
 
 class Run:
@@ -109,25 +108,6 @@ def run(services: Services) -> Run:
 @pytest.fixture
 def account_id(services: Services, io_loop: AsyncIOLoop) -> str:
     return str(io_loop.run_sync(lambda: services.accounts.accounts.create("Acme")).id)
-
-
-@pytest.fixture
-def usage_error(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> UsageError:
-    """Return a function that runs a command with wrong usage and returns its error.
-
-    It runs in this process: no store is reached, and a process costs a second.
-    """
-
-    def call(main: Callable[[], None], *arguments: str) -> str:
-        monkeypatch.setattr(sys, "argv", ["command", *arguments])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        shown = capsys.readouterr()
-        assert (ended.value.code, shown.out) == (2, "")
-        assert shown.err.startswith("usage: python -m scripts.")
-        return shown.err
-
-    return call
 
 
 @pytest.fixture

@@ -1,13 +1,11 @@
 """API keys, as an operator creates, lists and revokes them."""
 
-import re
 from uuid import UUID
 
 import pytest
 from tornado.platform.asyncio import AsyncIOLoop
 
-from scripts import api_keys
-from tests.scripts.conftest import Run, UsageError
+from tests.scripts.conftest import Run
 from tracker.errors import Unauthorized
 from tracker.ids import new_id
 from tracker.service.services import Services
@@ -52,18 +50,15 @@ def test_a_key_is_revoked_with_the_keys_that_it_made(
 
 
 def test_a_key_may_have_few_scopes_and_an_expiry(run: Run, account_id: str) -> None:
-    (made,) = run.rows(
-        *("api_keys", "create", "--account", account_id, "--name", "reporting"),
-        *("--scope", "reports:read", "--scope", "links:*", "--expires-days", "30"),
-    )
-    assert (made["name"], made["scopes"]) == ("reporting", "reports:read links:*")
-    assert made["expires_at"] > made["created_at"]
-
-
-@pytest.mark.parametrize("given", ["reports:read,links:*", "reports:read links:*"])
-def test_scopes_may_be_given_in_one_list(run: Run, account_id: str, given: str) -> None:
-    (made,) = run.rows("api_keys", "create", "--account", account_id, "--scopes", given)
-    assert made["scopes"] == "reports:read links:*"
+    for scopes in (
+        ("--scope", "reports:read", "--scope", "links:*"),
+        ("--scopes", "reports:read,links:*"),
+        ("--scopes", "reports:read links:*"),
+    ):
+        options = ("--account", account_id, "--name", "reporting", *scopes, "--expires-days", "30")
+        (made,) = run.rows("api_keys", "create", *options)
+        assert (made["name"], made["scopes"]) == ("reporting", "reports:read links:*")
+        assert made["expires_at"] > made["created_at"]
 
 
 def test_the_list_has_the_newest_first_and_no_secret(run: Run, account_id: str) -> None:
@@ -74,38 +69,9 @@ def test_the_list_has_the_newest_first_and_no_secret(run: Run, account_id: str) 
     assert [row["id"] for row in rows] == [key["id"] for key in reversed(made)]
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        ("--account", "acme"),
-        ("--name", ""),
-        ("--name", "a\tb"),
-        ("--scopes", "links"),
-        ("--scopes", "everything:*"),
-        ("--scopes", "links:read,links"),
-        ("--scopes", ""),
-        ("--expires-days", "0"),
-        ("--expires-days", "-1"),
-        ("--expires-days", "1.5"),
-        ("--expires-days", "3651"),
-        ("--expires-days", "9" * 5000),
-    ],
-    ids=lambda options: " ".join(options)[:40],
-)
-def test_wrong_usage_exits_2_and_names_the_option(
-    usage_error: UsageError, options: tuple[str, str]
-) -> None:
-    shown = usage_error(api_keys.main, "create", "--account", str(new_id()), *options)
-    assert re.search(rf"argument {options[0]}(/--scope)?: ", shown)
-
-
 def test_an_unknown_key_exits_1(run: Run) -> None:
     ended = run.process("api_keys", "revoke", str(new_id()))
     assert (ended.returncode, ended.stderr) == (
         1,
         "python -m scripts.api_keys: API key: not found\n",
     )
-
-
-def test_text_that_is_no_id_is_wrong_usage(usage_error: UsageError) -> None:
-    assert "argument ID: id: must be a UUID" in usage_error(api_keys.main, "revoke", "trk_secret")

@@ -5,13 +5,11 @@ from contextlib import contextmanager
 from typing import Any
 
 import msgspec
-import pytest
 from pymongo import MongoClient
 
-from scripts import dead_letters
 from tests.conversions import scene
 from tests.factories import make_click, make_conversion
-from tests.scripts.conftest import Awaited, Run, UsageError
+from tests.scripts.conftest import Awaited, Run
 from tracker.ids import new_id
 from tracker.ingest.record import ENTRY_DECODER
 from tracker.journal.dead_letters import DeadLetters
@@ -140,37 +138,3 @@ def test_an_unavailable_redis_is_reported_in_one_line(run: Run) -> None:
     assert (ended.returncode, ended.stdout) == (1, "")
     assert ended.stderr.startswith("python -m scripts.dead_letters: Redis: ")
     assert ended.stderr.count("\n") == 1
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        (),
-        ("bury",),
-        ("list", "--limit", "0"),
-        ("list", "--limit", "many"),
-        ("list", "--after", "first"),
-        ("replay", "--all"),
-        ("replay", "1-"),
-        ("replay", "1-1\n"),
-        ("drop",),
-        ("drop", "--json"),
-        ("drop", "--all", "1-1"),
-        ("drop", "1-1", "--all"),
-    ],
-    ids=" ".join,
-)
-def test_wrong_usage_exits_2(usage_error: UsageError, arguments: tuple[str, ...]) -> None:
-    usage_error(dead_letters.main, *arguments)
-
-
-def test_help_shows_how_to_use_every_action(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr("sys.argv", ["command", "--help"])
-    with pytest.raises(SystemExit) as ended:
-        dead_letters.main()
-    shown = capsys.readouterr().out
-    assert ended.value.code == 0
-    for action in ("list", "replay", "drop"):
-        assert f"\n  python -m scripts.dead_letters {action}" in shown

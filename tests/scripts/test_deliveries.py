@@ -3,11 +3,8 @@
 from datetime import timedelta
 from uuid import UUID
 
-import pytest
-
-from scripts import deliveries
 from tests.factories import create_webhook
-from tests.scripts.conftest import Awaited, Run, UsageError
+from tests.scripts.conftest import Awaited, Run
 from tests.webhooks.sending.scene import converted
 from tracker.clock import iso, now
 from tracker.ids import new_id
@@ -105,19 +102,3 @@ def test_unknown_deliveries_are_named_and_nothing_is_retried_without_a_choice(
         assert (ended.returncode, ended.stdout) == (1, "")
         assert said in ended.stderr
     assert do(statuses(services, one)) == {"failed"}
-
-
-@pytest.mark.parametrize(
-    ("arguments", "rule"),
-    [
-        (("list", "--since", "yesterday"), "must be a day or a moment"),
-        (("list", "--status", "lost"), "invalid choice"),
-        (("list", "--limit", "0"), "1 or more"),
-        (("retry", "7"), "must be a UUID"),
-        (("retry", "--status", "delivered"), "invalid choice"),
-    ],
-)
-def test_wrong_usage_is_explained(
-    usage_error: UsageError, arguments: tuple[str, ...], rule: str
-) -> None:
-    assert rule in usage_error(deliveries.main, *arguments)

@@ -51,9 +51,3 @@ def test_counts_that_are_not_made_yet_are_no_difference(
     ended = run("verify")
     assert ended.returncode == 0
     assert f"not compared: the links of account {account.id}, which a drain" in ended.stderr
-
-
-def test_an_unknown_account_is_named(run: Run) -> None:
-    ended = run("link_lists", "--account", "0190b5a2-7c1e-7d3f-8a4b-5c6d7e8f9a0b")
-    assert ended.returncode == 1
-    assert "account 0190b5a2-7c1e-7d3f-8a4b-5c6d7e8f9a0b: not found" in ended.stderr

@@ -5,12 +5,10 @@ from uuid import UUID
 
 import pytest
 
-from scripts import members
 from tests.factories import create_member, create_person
-from tests.scripts.conftest import Awaited, Run, UsageError
+from tests.scripts.conftest import Awaited, Run
 from tracker.access.principal import OPERATOR
 from tracker.access.roles import Role
-from tracker.ids import new_id
 from tracker.service.services import Services
 
 ADA = "ada@example.com"
@@ -83,9 +81,7 @@ def test_what_is_not_there_exits_1_and_says_so(
     do(create_person(services, ADA))
     owner = do(create_person(services, "owner@example.com"))
     do(create_member(services, UUID(account_id), Role.OWNER, owner))
-    unknown = str(new_id())
     for arguments, error in (
-        (("invite", "--owner", ADA, "--account", unknown), f"account {unknown}: not found"),
         (("reset", "x@example.com"), "x@example.com: nobody has this e-mail address"),
         (("remove", "--account", account_id, ADA), f"{ADA}: is not a member of the account"),
         (
@@ -96,26 +92,3 @@ def test_what_is_not_there_exits_1_and_says_so(
         ended = run("members", *arguments)
         assert (ended.returncode, ended.stdout) == (1, "")
         assert ended.stderr == f"python -m scripts.members: {error}\n"
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        (),
-        ("invite", "--account", str(UUID(int=1))),
-        ("invite", "--owner", ADA),
-        ("invite", "--owner", "ada", "--account", str(UUID(int=1))),
-        ("invite", "--owner", ADA, "--viewer", ADA, "--account", str(UUID(int=1))),
-        ("list",),
-        ("remove", ADA),
-        ("remove", "--account", str(UUID(int=1))),
-        ("reset",),
-        ("reset", "a b@example.com"),
-        ("reset", ADA, "--account", str(UUID(int=1))),
-    ],
-    ids=" ".join,
-)
-def test_wrong_usage_exits_2_and_says_how(
-    usage_error: UsageError, arguments: tuple[str, ...]
-) -> None:
-    assert "error: " in usage_error(members.main, *arguments)

@@ -83,37 +83,6 @@ def test_only_the_chosen_days_and_accounts_are_compared_and_rebuilt(
     assert run("verify", "--account", str(account.id)).returncode == 1
 
 
-@pytest.mark.parametrize(
-    ("name", "arguments", "code", "error"),
-    [
-        ("verify", ["--from", "2026-02-30"], 2, "must be a day such as 2026-01-31"),
-        ("verify", ["--account", "x"], 2, "must be a UUID"),
-        (
-            "verify",
-            ["--account", "0190b5a2-7c1e-7d3f-8a4b-5c6d7e8f9a0b"],
-            1,
-            "account 0190b5a2-7c1e-7d3f-8a4b-5c6d7e8f9a0b: not found",
-        ),
-        ("rebuild_rollups", ["--from", "2026-01-01"], 2, "required: --to"),
-        *(
-            (
-                name,
-                ["--from", "2026-01-02", "--to", "2026-01-01"],
-                2,
-                "--from: must not be after --to",
-            )
-            for name in ("verify", "rebuild_rollups")
-        ),
-    ],
-)
-def test_wrong_arguments_are_named(
-    run: Run, name: str, arguments: list[str], code: int, error: str
-) -> None:
-    ended = run(name, *arguments)
-    assert ended.returncode == code
-    assert error in ended.stderr
-
-
 def test_days_whose_clicks_may_be_deleted_are_neither_compared_nor_rebuilt(
     run: Run,
     account: Account,
