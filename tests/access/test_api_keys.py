@@ -2,6 +2,7 @@
 
 import asyncio
 import hashlib
+import re
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -13,14 +14,13 @@ from redis.backoff import NoBackoff
 from tests.clock import Clock
 from tests.stores.cache.listening import listening
 from tests.stores.mongodb.profiler import profiled
-from tests.waiting import PATIENCE_SECONDS, eventually
+from tests.waiting import eventually
 from tracker.access import api_keys
 from tracker.access.api_keys import ApiKey, ApiKeys
 from tracker.errors import NotFound, Unauthorized
 from tracker.ids import new_id
 from tracker.service.services import Services
 from tracker.stores.cache import trusted_memory
-from tracker.stores.cache.trusted_memory import REFRESH_SECONDS, TRUST_SECONDS
 from tracker.stores.redis import keys
 
 pytestmark = pytest.mark.redis
@@ -40,18 +40,13 @@ async def row_of(services: Services, key: ApiKey) -> dict[str, Any]:
 
 async def test_only_the_hash_of_a_key_is_stored(services: Services) -> None:
     key, secret = await services.access.api_keys.create(new_id(), "reporting")
+    assert re.fullmatch(r"trk_[\w-]{43}", secret)
     row = await row_of(services, key)
     assert row["sha256"] == hashlib.sha256(secret.encode()).digest()
     assert row["prefix"] == key.prefix == secret[:12]
     assert secret not in repr(row)
     assert secret[12:] not in repr(row) + repr(key)
     assert (row["name"], row["scopes"], row["last_used_at"]) == ("reporting", None, None)
-
-
-async def test_keys_are_long_readable_and_differ(services: Services) -> None:
-    secrets = {(await services.access.api_keys.create(new_id(), "k"))[1] for _ in range(5)}
-    assert len(secrets) == 5
-    assert all(one.startswith("trk_") and len(one) == 4 + 43 for one in secrets)
 
 
 async def test_keys_of_the_same_moment_are_one_query_and_each_has_its_own_answer(
@@ -144,37 +139,6 @@ async def test_a_revocation_that_cannot_be_published_holds_everywhere_within_two
                 await other.access.api_keys.authenticate(secret)
     await nowhere.aclose()
     await other.close()
-
-
-async def test_a_key_in_steady_use_waits_for_no_look_up(
-    services: Services, clock: Clock, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    _, secret = await services.access.api_keys.create(new_id(), "k")
-    looking, look = asyncio.Event(), asyncio.Event()
-    find = ApiKeys._find
-
-    async def slow(self: ApiKeys, digest: bytes) -> ApiKey:
-        looking.set()
-        await look.wait()
-        return await find(self, digest)
-
-    monkeypatch.setattr(trusted_memory, "monotonic", clock)
-    async with listening(services.changes):
-        for _ in range(2):
-            await services.access.api_keys.authenticate(secret)
-        monkeypatch.setattr(ApiKeys, "_find", slow)
-        clock.seconds = REFRESH_SECONDS
-        await services.access.api_keys.authenticate(secret)
-        await asyncio.wait_for(looking.wait(), PATIENCE_SECONDS)
-        clock.seconds = TRUST_SECONDS - 0.001
-        await services.access.api_keys.authenticate(secret)
-        look.set()
-        await eventually(lambda: not services.access.api_keys.valid._refreshing)
-        look.clear()
-        clock.seconds += 1.0
-        await services.access.api_keys.authenticate(secret)
-        look.set()
-        await eventually(lambda: not services.access.api_keys.valid._refreshing)
 
 
 async def test_an_unknown_key_cannot_be_revoked(services: Services) -> None:
