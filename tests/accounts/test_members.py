@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import Any
 
 import pytest
 
@@ -15,23 +14,24 @@ from tracker.ids import new_id
 from tracker.service.services import Services
 from tracker.stores.mongodb.transaction import MongoSession, run_in_transaction
 
-Change = Callable[[Services, Member], Awaitable[Any]]
+Change = Callable[[Services, Member, MongoSession], Awaitable[None]]
 
 
-async def demoted(services: Services, member: Member, role: Role = Role.VIEWER) -> Member:
-    async def work(session: MongoSession) -> Member:
-        found = await services.accounts.members.find(member.id, session)
-        assert found is not None
-        return await services.accounts.members.change_role(found, role, session)
-
-    return await run_in_transaction(services.stores.mongodb.database, work)
+async def demoted(services: Services, member: Member, session: MongoSession) -> None:
+    await services.accounts.members.change_role(member, Role.VIEWER, session)
 
 
-async def removed(services: Services, member: Member) -> None:
+async def removed(services: Services, member: Member, session: MongoSession) -> None:
+    await services.accounts.members.remove(member, session)
+
+
+async def make(services: Services, change: Change, member: Member) -> None:
+    """Change a member, read anew, in a transaction."""
+
     async def work(session: MongoSession) -> None:
         found = await services.accounts.members.find(member.id, session)
         assert found is not None
-        await services.accounts.members.remove(found, session)
+        await change(services, found, session)
 
     await run_in_transaction(services.stores.mongodb.database, work)
 
@@ -72,7 +72,7 @@ async def test_a_change_ends_the_sessions_of_that_member_in_that_account_only(
     elsewhere = await create_member(services, other, Role.OWNER, person)
     for one in (member, member, colleague, elsewhere):
         await create_session(services, one)
-    await change(services, member)
+    await make(services, change, member)
     left = services.stores.mongodb["sessions"].find({}, ["account_id", "person_id"]).sort("_id", 1)
     assert [(row["account_id"], row["person_id"]) async for row in left] == [
         (colleague.account_id, colleague.person_id),
@@ -88,7 +88,7 @@ async def test_of_owners_who_end_each_other_at_one_moment_one_stays(
         account = await an_account(services)
         owners = [await create_member(services, account.id) for _ in range(4)]
         done = await asyncio.gather(
-            *(change(services, owner) for owner in owners), return_exceptions=True
+            *(make(services, change, owner) for owner in owners), return_exceptions=True
         )
         refused = [one for one in done if isinstance(one, BaseException)]
         assert [type(one) for one in refused] == [BadRequest]

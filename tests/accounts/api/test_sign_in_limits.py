@@ -106,13 +106,7 @@ async def test_no_refusal_tells_whether_somebody_has_signed_in_from_here(
         seen.append((answer.status, answer.body, headers))
     assert seen[0] == seen[1]
     assert checked == [f"guess for {ADA}"]
-
-
-async def test_a_full_queue_of_passwords_does_not_tell_it_either(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    await known_from(world.client, world.services, world.account, HOME)
-    await use_up(world.client, HOME, monkeypatch)
+    # A full queue of passwords does not tell it either.
     monkeypatch.setattr("tracker.accounts.passwords.MAX_WAITING", 0)
     for email in (ADA, "eve@example.com"):
         assert (await attempt(world.client, email, HOME)).status == 429
