@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from tests.factories import create_event_config
 from tracker.conversions.event_config import (
     MAX_PAYOUT,
-    PAYOUT_DECIMALS,
     PayoutType,
     checked_payout,
 )
+from tracker.conversions.parameters import AMOUNT_DECIMALS
 from tracker.errors import BadRequest, NotFound
 from tracker.ids import new_id
 from tracker.service.services import Services
@@ -171,5 +171,5 @@ def test_any_number_is_a_payout_that_mongodb_holds_exactly_or_refused(
         return
     assert payout == value
     assert 0 <= payout <= MAX_PAYOUT
-    assert -PAYOUT_DECIMALS <= int(payout.as_tuple().exponent) <= 0
+    assert -AMOUNT_DECIMALS <= int(payout.as_tuple().exponent) <= 0
     assert Decimal128(payout).to_decimal() == payout

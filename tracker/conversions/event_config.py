@@ -14,7 +14,8 @@ from bson import Decimal128
 
 from tracker.clock import now, now_ms
 from tracker.conversions.aliases import AliasedParameter, Aliases
-from tracker.errors import BadRequest, NotFound
+from tracker.conversions.parameters import AMOUNT_DECIMALS, checked_amount
+from tracker.errors import NotFound
 from tracker.ids import new_id, new_secret
 from tracker.limits.allowance import Allowance
 from tracker.stores.cache.cache import Cache, Versioned
@@ -27,7 +28,6 @@ from tracker.stores.redis import keys
 from tracker.stores.services import StoreServices
 
 MAX_PAYOUT: Final = 10**9
-PAYOUT_DECIMALS: Final = 6
 _NOT_ARCHIVED: Final = {"archived": {"$ne": True}}
 
 
@@ -68,15 +68,9 @@ class EventConfig(Versioned, frozen=True, kw_only=True):
 
 
 def checked_payout(value: object) -> Decimal:
-    """Return a payout without exponent. Raises BadRequest if it is no number or out of range."""
-    if isinstance(value, bool) or not isinstance(value, int | Decimal):
-        raise BadRequest("payout: must be a number")
-    payout = Decimal(value)
-    if not (payout.is_finite() and 0 <= payout <= MAX_PAYOUT):
-        raise BadRequest(f"payout: must be from 0 to {MAX_PAYOUT}")
-    if payout != round(payout, PAYOUT_DECIMALS):
-        raise BadRequest(f"payout: at most {PAYOUT_DECIMALS} decimals")
-    decimals = min(max(0, -int(payout.as_tuple().exponent)), PAYOUT_DECIMALS)
+    """Return a payout without exponent. Raises as `checked_amount`."""
+    payout = checked_amount("payout", value, MAX_PAYOUT)
+    decimals = min(max(0, -int(payout.as_tuple().exponent)), AMOUNT_DECIMALS)
     return abs(round(payout, decimals))
 
 

@@ -11,9 +11,9 @@ from typing import Final
 
 import msgspec
 
+from tracker.conversions.parameters import MAX_VALUE, checked_amount
 from tracker.errors import BadRequest
 
-MAX_VALUE: Final = 10**15
 MAX_PER_CLICK: Final = 1000
 
 
@@ -55,26 +55,18 @@ NO_RULES: Final = ConversionRules()
 
 
 def checked_max_value(value: object) -> Decimal | None:
-    """Check a rule that None switches off. Raises BadRequest if it is no number in the range."""
+    """Check a rule that None switches off."""
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, int | Decimal):
-        raise BadRequest("max_value: must be a number or null")
-    highest = Decimal(value)
-    if not (highest.is_finite() and 0 <= highest <= MAX_VALUE):
-        raise BadRequest(f"max_value: must be from 0 to {MAX_VALUE}")
-    if highest != round(highest, 6):
-        raise BadRequest("max_value: at most 6 decimals")
-    return highest
+    return checked_amount("max_value", value, MAX_VALUE, "a number or null")
 
 
 def checked_max_per_click(number: object) -> int | None:
     """Check a rule that None switches off. Raises BadRequest if it is no integer in the range."""
     if number is None:
         return None
-    is_number = isinstance(number, int) and not isinstance(number, bool)
-    if not is_number or not 1 <= number <= MAX_PER_CLICK:  # type: ignore[operator]
+    if type(number) is not int or not 1 <= number <= MAX_PER_CLICK:
         raise BadRequest(
             f"max_per_click: must be a whole number from 1 to {MAX_PER_CLICK}, or null"
         )
-    return number  # type: ignore[return-value]
+    return number

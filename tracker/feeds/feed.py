@@ -57,8 +57,7 @@ class Feed(Generic[Row]):
         links = await _wanted_links(reader, account_id, wanted)
         conditions = self._kind.conditions(wanted, self._host)
         scan = self._kind.scan(account_id, wanted, links, conditions)
-        order = TimeOrder(reader, self._kind, scan)
-        return self._shown(await order.page(after, size))
+        return self._shown(await TimeOrder(reader, self._kind, scan).page(after, size))
 
     async def _stored_after(
         self,

@@ -13,9 +13,9 @@ from tracker.accounts.services import AccountCall
 from tracker.accounts.time_zones import checked_zone
 from tracker.calendar import Calendar
 from tracker.clock import now
+from tracker.conversions.parameters import MAX_VALUE
 from tracker.conversions.rules import (
     MAX_PER_CLICK,
-    MAX_VALUE,
     ConversionRules,
     checked_max_per_click,
     checked_max_value,

@@ -1,5 +1,6 @@
 """`/api/event`: conversions from pixels, browsers and servers."""
 
+import contextlib
 import re
 from collections.abc import Sequence
 from functools import partial
@@ -105,8 +106,10 @@ class EventHandler(Handler):
 
     def finish_error(self, error: TrackerError) -> None:
         """Finish with an image or JSON, and record the refusal for the account."""
-        query = self.request.query.encode("latin-1")
-        self.services.refusals.record(self.request.method or "", query, self._body_or_none(), error)
+        query, body = self.request.query.encode("latin-1"), b""
+        with contextlib.suppress(TrackerError):  # the body may have been refused or dropped
+            body = self.body()
+        self.services.refusals.record(self.request.method or "", query, body, error)
         for name, value in retry_headers(error):
             self.set_header(name, value)
         self.finish_with(error_content(error, self._wants_image()))
@@ -139,13 +142,6 @@ class EventHandler(Handler):
             f"Content-Type: must be application/json, text/plain, {event_schema.FORM} or "
             f"{FORM_DATA}"
         )
-
-    def _body_or_none(self) -> bytes:
-        """Return the body; an empty one if it was refused or dropped."""
-        try:
-            return self.body()
-        except TrackerError:
-            return b""
 
     def _wants_image(self) -> bool:
         return wants_image(self.request.method or "", self.header("Accept"))

@@ -19,11 +19,11 @@ from tracker.conversions.api.event_schema import EXAMPLE_PBK
 from tracker.conversions.api.postback_keys import SHOWN_CHARACTERS, may_read_keys, shortened
 from tracker.conversions.event_config import (
     MAX_PAYOUT,
-    PAYOUT_DECIMALS,
     EventConfig,
     PayoutType,
     checked_payout,
 )
+from tracker.conversions.parameters import AMOUNT_DECIMALS
 from tracker.conversions.services import ConversionCall
 from tracker.web.call import Nothing
 from tracker.web.endpoint import Endpoints
@@ -47,7 +47,7 @@ SentPayout = Annotated[
     Any,
     Meta(
         description="the payout of a conversion: a percentage of its value if the payout type is "
-        f"RevShare, else an amount; at most {PAYOUT_DECIMALS} decimals",
+        f"RevShare, else an amount; at most {AMOUNT_DECIMALS} decimals",
         extra_json_schema={"type": "number", "minimum": 0, "maximum": MAX_PAYOUT},
     ),
 ]

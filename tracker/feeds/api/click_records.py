@@ -1,6 +1,7 @@
 """Clicks in answers, without address and user agent."""
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, TypeVar
 from uuid import UUID
 
 import msgspec
@@ -8,7 +9,10 @@ from msgspec import Meta
 
 from tracker.clicks.document import ClickValues
 from tracker.feeds.conversions import MAX_COUNTED
+from tracker.web.resource import record_of
 from tracker.web.schema import Timestamp
+
+Record = TypeVar("Record", bound=msgspec.Struct)
 
 IsTest = Annotated[bool, Meta(description="whether the account made it as a test; not counted")]
 
@@ -48,3 +52,11 @@ class ConversionClick(ClickFields, frozen=True, kw_only=True):
 
     link_id: UUID
     test: IsTest
+
+
+def record_in(
+    kind: type[Record], stored: Mapping[UUID, object], wanted: UUID | None
+) -> Record | None:
+    """Return the record of the wanted one of `stored`, if there is one."""
+    found = stored.get(wanted) if wanted else None
+    return record_of(kind, found) if found else None

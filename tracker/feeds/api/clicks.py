@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from tracker.calendar import Calendar
 from tracker.clicks.document import decoded
-from tracker.feeds.api.click_records import ClickFields, ClickLink, ClickRecord
+from tracker.feeds.api.click_records import ClickFields, ClickLink, ClickRecord, record_in
 from tracker.feeds.api.feed_request import all_of_feed, page_of_feed
 from tracker.feeds.api.schema import FeedAnswer, FeedQuery
 from tracker.feeds.arrivals import FeedName
@@ -52,19 +52,16 @@ async def _show(call: FeedCall[Any, Nothing], clicks: Sequence[StoredClick]) -> 
         services.links.links.find_all({click.link_id for click in clicks}),
         services.conversion_feed.count_of_clicks(call.account_id, ids),
     )
-    records = []
-    for click in clicks:
-        link = links.get(click.link_id)
-        records.append(
-            click_record(
-                ClickRecord,
-                click,
-                link=record_of(ClickLink, link) if link else None,
-                domain=click.domain_name or services.public_url.host,
-                conversions=conversions.get(click.id, 0),
-            )
+    return [
+        click_record(
+            ClickRecord,
+            click,
+            link=record_in(ClickLink, links, click.link_id),
+            domain=click.domain_name or services.public_url.host,
+            conversions=conversions.get(click.id, 0),
         )
-    return records
+        for click in clicks
+    ]
 
 
 def click_record(kind: type[Record], click: StoredClick, **others: object) -> Record:

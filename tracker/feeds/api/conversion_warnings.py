@@ -53,12 +53,11 @@ async def count(call: FeedCall[AccountQuery, Nothing]) -> Warnings:
     """Count the last conversions with each warning, by event configuration."""
     found = await conversion_warnings(call.web.mongodb.reads, call.account_id)
     configs = await call.services.conversions.event_configs.find_all(
-        {row["event_config_id"] for row in found if row.get("event_config_id")}
+        {row["event_config_id"] for row in found if row["event_config_id"]}
     )
     rows = []
     for row in found:
-        config_id = row.get("event_config_id")
-        config = configs.get(config_id) if config_id else None
+        config = configs.get(row["event_config_id"])
         if config is None or not is_alias_now(row["warning"], config.parameter_aliases):
             shown = record_of(ConversionEventConfig, config) if config else None
             rows.append(

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 from uuid import UUID
 
-from tracker.feeds.api.click_records import ClickLink, ConversionClick
+from tracker.feeds.api.click_records import ClickLink, ConversionClick, record_in
 from tracker.feeds.api.clicks import click_record
 from tracker.feeds.api.conversion_schema import (
     ConversionDelivery,
@@ -43,18 +43,14 @@ async def _related(
         ),
         _clicks(services, account_id, [one.click_id for one in conversions]),
     )
-    related: list[dict[str, object]] = []
-    for one in conversions:
-        link = links.get(one.link_id) if one.link_id else None
-        config = configs.get(one.event_config_id) if one.event_config_id else None
-        related.append(
-            {
-                "event_config": record_of(ConversionEventConfig, config) if config else None,
-                "link": record_of(ClickLink, link) if link else None,
-                "click": clicks.get(one.click_id),
-            }
-        )
-    return related
+    return [
+        {
+            "event_config": record_in(ConversionEventConfig, configs, one.event_config_id),
+            "link": record_in(ClickLink, links, one.link_id),
+            "click": clicks.get(one.click_id),
+        }
+        for one in conversions
+    ]
 
 
 async def _show(

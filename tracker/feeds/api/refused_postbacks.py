@@ -9,6 +9,7 @@ import msgspec
 from msgspec import Meta
 
 from tracker.conversions.refusals import MAX_STORED, STORED_DAYS, Reason, RefusedPostback
+from tracker.feeds.api.click_records import record_in
 from tracker.feeds.api.conversion_schema import ConversionEventConfig
 from tracker.feeds.services import FeedCall
 from tracker.web.call import Nothing
@@ -94,10 +95,11 @@ async def _records(
 ) -> list[RefusedPostbackRecord]:
     ids = {one.event_config_id for one in rows if one.event_config_id}
     configs = await call.services.conversions.event_configs.find_all(ids)
-    shown: dict[UUID | None, ConversionEventConfig] = {
-        key: record_of(ConversionEventConfig, one) for key, one in configs.items()
-    }
     return [
-        record_of(RefusedPostbackRecord, one, event_config=shown.get(one.event_config_id))
+        record_of(
+            RefusedPostbackRecord,
+            one,
+            event_config=record_in(ConversionEventConfig, configs, one.event_config_id),
+        )
         for one in rows
     ]
