@@ -87,7 +87,10 @@ class Loops:
             if until.is_set():
                 return
             if failures == max_failures:
-                self._give_up(name, error)
+                log.error("loop is given up", loop=name, error=type(error).__name__)
+                rule = f"the loop {name} failed again and again; the log says why"
+                self._given_up = LoopFailed(rule)
+                self._on_give_up()
                 return
             await wait(until, pause_seconds(failures))
 
@@ -112,12 +115,6 @@ class Loops:
     def _mark_up(self, name: str) -> None:
         self._down.pop(name, None)
         metrics.LOOP_UP.labels(name).set(1)
-
-    def _give_up(self, name: str, error: Exception) -> None:
-        log.error("loop is given up", loop=name, error=type(error).__name__)
-        self._given_up = LoopFailed(f"the loop {name} failed again and again; the log says why")
-        self._given_up.__cause__ = error
-        self._on_give_up()
 
 
 def record_failure(name: str, error: Exception) -> None:

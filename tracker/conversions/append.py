@@ -7,9 +7,10 @@ with the append. While Redis is unavailable or full, a unique index of MongoDB d
 import asyncio
 import contextlib
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import Final
 from uuid import UUID
 
+from msgspec import Struct
 from pymongo import UpdateOne
 from pymongo.errors import PyMongoError
 
@@ -37,11 +38,11 @@ _UNSTORED_SECONDS: Final = 600
 """Repeats wait so long for a conversion that is still in the journal."""
 
 
-class _Repeated(NamedTuple):
+class _Repeated(Struct):
     """The repeats of a conversion since they were last stored. `is_shared`: by another click."""
 
-    times: int
-    last_at: int
+    times: int = 0
+    last_at: int = 0
     is_shared: bool = False
 
 
@@ -58,11 +59,13 @@ class Repeats:
 
     def record(self, first: int) -> None:
         """Count one more repeat of the conversion `first`."""
-        self._add(first, _Repeated(1, now_ms()))
+        if repeated := self._repeated(first):
+            repeated.times += 1
 
     def mark_shared(self, first: int) -> None:
         """Add to `first` that a recorded repeat had another click."""
-        self._add(first, _Repeated(0, now_ms(), is_shared=True))
+        if repeated := self._repeated(first):
+            repeated.is_shared = True
 
     async def keep_storing(self) -> None:
         while True:
@@ -70,33 +73,24 @@ class Repeats:
             await self.store()
 
     async def store(self) -> None:
-        """Store the repeats of stored conversions. They are lost if that fails.
-
-        Raises PyMongoError.
-        """
+        """Store the repeats of stored conversions. They are lost if that fails."""
         if not self._waiting:
             return
-        waiting, self._waiting = self._waiting, {}
-        rows = self._events.find({"_id": {"$in": list(waiting)}}, {"_id": 1})
-        stored = {int(row["_id"]): waiting.pop(row["_id"]) async for row in rows}
+        rows = self._events.find({"_id": {"$in": list(self._waiting)}}, {"_id": 1})
+        stored = [int(row["_id"]) async for row in rows]
+        counted = [_counted(one, self._waiting.pop(one)) for one in stored if one in self._waiting]
         since = now_ms() - _UNSTORED_SECONDS * 1000
-        for first, repeated in waiting.items():
-            if repeated.last_at >= since:
-                self._add(first, repeated)
-        if stored:
-            await self._events.bulk_write(
-                [_counted(first, repeated) for first, repeated in stored.items()], ordered=False
-            )
+        self._waiting = {one: row for one, row in self._waiting.items() if row.last_at >= since}
+        if counted:
+            await self._events.bulk_write(counted, ordered=False)
 
-    def _add(self, first: int, repeated: _Repeated) -> None:
+    def _repeated(self, first: int) -> _Repeated | None:
+        """Return what waits for a conversion; None if others fill the memory for it."""
         if first not in self._waiting and len(self._waiting) >= MAX_REPEATED:
-            return
-        before = self._waiting.get(first, _Repeated(0, 0))
-        self._waiting[first] = _Repeated(
-            before.times + repeated.times,
-            max(before.last_at, repeated.last_at),
-            before.is_shared or repeated.is_shared,
-        )
+            return None
+        repeated = self._waiting.setdefault(first, _Repeated())
+        repeated.last_at = now_ms()
+        return repeated
 
 
 def _counted(first: int, repeated: _Repeated) -> UpdateOne:

@@ -20,6 +20,7 @@ from pymongo import ReturnDocument
 from pymongo.errors import PyMongoError
 
 from tracker.errors import Unavailable
+from tracker.journal.spool_file import flush_names
 from tracker.loops import record_failure
 from tracker.stores.mongodb.database import MongoDB
 
@@ -67,11 +68,7 @@ class SpareBlock:
             return None
         start, stop = taken.read_text("ascii").split()
         taken.unlink()
-        folder = os.open(self._folder, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+        flush_names(self._folder)
         return range(int(start), int(stop))
 
     def _draft(self) -> Path:

@@ -57,24 +57,17 @@ class ConversionParameters(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def parse_text(raw: bytes) -> ConversionParameters:
-    """Parse and check a query or a form. Raises BadRequest if a parameter breaks a rule."""
     return checked_parameters(fields_in_text(raw))
 
 
 def checked_parameters(fields: Fields) -> ConversionParameters:
-    """Check `fields`. Raises BadRequest if one breaks a rule."""
-    if fields.keys() <= NAMES:
-        return _checked(fields, [])
+    """Raises BadRequest if a parameter breaks a rule."""
     warnings: list[str] = []
-    if not all(map(str.isidentifier, fields)):
-        fields = with_repaired_names(fields, warnings)
-    others = {name: value for name, value in fields.items() if name not in NAMES}
-    return _checked(fields, warnings, others)
-
-
-def _checked(
-    fields: Mapping[str, Any], warnings: list[str], others: Mapping[str, Any] | None = None
-) -> ConversionParameters:
+    others = None
+    if not fields.keys() <= NAMES:
+        if not all(map(str.isidentifier, fields)):
+            fields = with_repaired_names(fields, warnings)
+        others = {name: value for name, value in fields.items() if name not in NAMES}
     pbk, click_id, value = fields.get("pbk"), fields.get("click_id"), fields.get("value")
     if pbk is None and click_id is None:
         raise BadRequest("pbk or click_id: at least one is required")
@@ -112,8 +105,6 @@ def _refuse_unfilled(name: str, value: Any, wanted: str) -> None:
 
 
 def _transaction_id(fields: Mapping[str, Any], warnings: list[str]) -> str | None:
-    if "transaction_id" not in fields and "txid" not in fields:
-        return None
     named = set()
     for name in TRANSACTION_IDS:
         if name in fields:

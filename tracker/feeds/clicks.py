@@ -15,8 +15,6 @@ MAX_MERGED_LINKS: Final = 100
 """MongoDB merges the clicks of up to 100 links by time. For more links, all the account's clicks
 are examined."""
 
-_LOWEST_ID: Final = UUID(int=0)
-
 
 class StoredClick(ClickValues[datetime], frozen=True, kw_only=True):
     """A stored click. Its referrer and query have one character for each byte."""
@@ -42,18 +40,19 @@ def _scan(
     """Return the range to scan: the account's tests, the clicks of a few links, or all clicks."""
     if wanted.tests == "only":
         indexed = [{"account_id": account_id, **ONLY_TESTS}, *wanted.times]
-        return ScanRange("tests", indexed, [*conditions, *link_conditions(links)], _LOWEST_ID)
+        return ScanRange("tests", indexed, [*conditions, *link_conditions(links)])
     if links is not None and len(links) <= MAX_MERGED_LINKS:
         indexed = [*link_conditions(links), *wanted.times]
-        return ScanRange("by_link_and_time", indexed, conditions, _LOWEST_ID)
+        return ScanRange("by_link_and_time", indexed, conditions)
     indexed = [{"account_id": account_id}, *wanted.times]
-    return ScanRange("by_account", indexed, [*conditions, *link_conditions(links)], _LOWEST_ID)
+    return ScanRange("by_account", indexed, [*conditions, *link_conditions(links)])
 
 
 CLICKS: Final = FeedKind(
     FeedName.CLICKS,
     "clicks",
     [name for name in StoredClick.__struct_fields__ if name != "id"],
+    UUID(int=0),
     _row,
     _entries,
     conditions_for_clicks,

@@ -67,12 +67,11 @@ def _scan(
     own = {"account_id": account_id, "status": {"$in": states}}
     others = [*conditions, *link_conditions(links)]
     if named := wanted.of_transaction:
-        return ScanRange(
-            "by_transaction", named, [own, *wanted.times, *wanted.of_click, *others], 0
-        )
+        others = [*wanted.of_click, *others]
+        return ScanRange("by_transaction", named, [own, *wanted.times, *others])
     if named := wanted.of_click:
-        return ScanRange("by_click", named, [own, *wanted.times, *others], 0)
-    return ScanRange("log", [own, *wanted.times], others, 0)
+        return ScanRange("by_click", named, [own, *wanted.times, *others])
+    return ScanRange("log", [own, *wanted.times], others)
 
 
 _FIELDS: Final = [name for name in StoredConversion.__struct_fields__ if name != "id"]
@@ -81,6 +80,7 @@ CONVERSIONS: Final = FeedKind(
     FeedName.CONVERSIONS,
     "events",
     _FIELDS,
+    0,
     _row,
     conversion_entries,
     conditions_for_conversions,

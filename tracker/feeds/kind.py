@@ -17,13 +17,11 @@ class ScanRange(NamedTuple):
     """The part of a collection to read by time.
 
     The index answers the `indexed` conditions. Each row is examined for the `other` ones.
-    `lowest_id` is below all ids.
     """
 
     index_name: str
     indexed: Conditions
     other: Conditions
-    lowest_id: UUID | int
 
 
 class FeedKind(NamedTuple, Generic[Row]):
@@ -32,12 +30,14 @@ class FeedKind(NamedTuple, Generic[Row]):
     - `entries` parses the entries of arrivals: ids, each with its state.
     - `conditions` returns a filter's conditions without time, state and link. The text is the
       default host.
+    - `lowest_id` is below all ids.
     - `scan` returns the range to read by time, given all conditions.
     """
 
     name: FeedName
     collection: str
     fields: Sequence[str]
+    lowest_id: UUID | int
     row: Callable[[Mapping[str, Any]], Row]
     entries: Callable[[bytes], Sequence[tuple[UUID | int, ConversionStatus | None]]]
     conditions: Callable[[FeedFilter, str], Conditions]

@@ -42,7 +42,7 @@ class TimeOrder:
         if len(rows) > size:
             last = rows[size - 1]
             return FeedPage(rows[:size], TimePosition(last["at"], last["_id"]), None, None)
-        following = None if end is None else TimePosition(end, self._scan.lowest_id)
+        following = None if end is None else TimePosition(end, self._kind.lowest_id)
         return FeedPage(rows, following, None, end)
 
     async def _newest_examined(

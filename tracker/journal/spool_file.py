@@ -145,7 +145,7 @@ def create(folder: Path) -> SpoolFile:
     try:
         file = SpoolFile(path, _LOCK_SECONDS)
         for named_in in (folder, folder.parent):
-            _flush_names(named_in)
+            flush_names(named_in)
     except OSError:
         for left in _names(path):
             left.unlink(missing_ok=True)
@@ -171,7 +171,7 @@ def _identity(path: Path) -> tuple[int, int]:
     return found.st_dev, found.st_ino
 
 
-def _flush_names(folder: Path) -> None:
+def flush_names(folder: Path) -> None:
     """Flush a folder: a crash of the machine may lose a new name, and so its file."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:

@@ -1,7 +1,7 @@
 """The common parts of both feeds' requests and answers."""
 
-from collections.abc import Iterable, Sequence
-from datetime import date, datetime, timedelta
+from collections.abc import Iterable
+from datetime import date, timedelta
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Generic, Literal, TypeVar
 
 import msgspec
@@ -20,7 +20,7 @@ from tracker.links.hostnames import canonical_hostname
 from tracker.reports.api.filters import described, values_of
 from tracker.reports.counted import COUNTED_FIELDS
 from tracker.reports.dimensions import EVENT, FILTERS, LINK, TAG
-from tracker.reports.query import Bots, FilterValue
+from tracker.reports.query import Bots
 from tracker.web.export import FormatIn
 from tracker.web.limits import DEFAULT_PAGE_SIZE
 from tracker.web.schema import AccountId, Day, PageSize, Timestamp, parse_day
@@ -131,33 +131,24 @@ class FeedQuery(_Filters, kw_only=True):
         """
         if any(one != host and not canonical_hostname(one) for one in self.domain):
             raise BadRequest("domain: must be a hostname such as go.example.com")
-        first, last = self._times(calendar)
+        first, last = self._days()
+        until = None if last is None else calendar.end_of(_within(last))
         return FeedFilter(
-            first=first,
-            last=last,
-            values=self.values(),
+            first=None if first is None else calendar.start_of(_within(first)),
+            last=None if until is None else until - timedelta(milliseconds=1),
+            values={
+                name: list(dict.fromkeys(values))
+                for name in FILTERS
+                if (values := getattr(self, name, ()))
+            },
             all_tags=self.tag_operator == "AND",
             bots=self.bots,
         )
-
-    def values(self) -> dict[str, Sequence[FilterValue]]:
-        given: dict[str, Sequence[FilterValue]] = {
-            name: getattr(self, name, ()) for name in FILTERS
-        }
-        return {name: list(dict.fromkeys(values)) for name, values in given.items() if values}
 
     def _days(self) -> tuple[date | None, date | None]:
         return (
             None if self.first is None else parse_day("from", self.first),
             None if self.last is None else parse_day("to", self.last),
-        )
-
-    def _times(self, calendar: Calendar) -> tuple[datetime | None, datetime | None]:
-        """Return the first and the last millisecond of the days."""
-        first, last = self._days()
-        return (
-            None if first is None else calendar.start_of(_within(first)),
-            None if last is None else calendar.end_of(_within(last)) - timedelta(milliseconds=1),
         )
 
 
