@@ -134,6 +134,13 @@ async def wait(event: asyncio.Event, seconds: float) -> bool:
     return event.is_set()
 
 
+async def repeat(seconds: float, work: Callable[[], Awaitable[None]]) -> None:
+    """Do `work` after each pause of `seconds`, until cancelled."""
+    while True:
+        await asyncio.sleep(seconds)
+        await work()
+
+
 async def sleep_in_step(seconds: float) -> None:
     """Sleep about `seconds`, and wake together with other loops of the same period.
 

@@ -182,27 +182,21 @@ DRAIN_COUNTERS = (
 )
 """Counters that drains publish in Redis, for every process to show (`ingest/drain_counters`)."""
 
-_OUTCOMES = (
-    *("delivered", "3xx", "4xx", "5xx", "timeout", "dns", "private", "own", "tls", "connection"),
-    *("payload", "internal"),
+_KNOWN_LABELS = (
+    (DRAINED, "click event"),
+    (WEBHOOK_ATTEMPTS, "delivered 3xx 4xx 5xx timeout dns private own tls connection"),
+    (WEBHOOK_ATTEMPTS, "payload internal"),
+    (LOOP_FAILURES, "sweep event_ids"),  # `tracker/loops` does not start these two
+    (CONNECTIONS_REFUSED, "total address"),
+    (LOOK_UPS_SHARED, "answered refused"),
 )
-_UNSUPERVISED = ("sweep", "event_ids")
-"""Loops that `tracker/loops` does not start. It counts their errors."""
-
 _FAILURES = (500, 503)
 
 # Series are made on import. Prometheus sees no increase in the first value of a series, so an alert
 # would miss its first event. A later series would count all events of a replaced worker at once.
-for _kind in ("click", "event"):
-    DRAINED.labels(_kind)
-for _outcome in _OUTCOMES:
-    WEBHOOK_ATTEMPTS.labels(_outcome)
-for _loop in _UNSUPERVISED:
-    LOOP_FAILURES.labels(_loop)
-for _reason in ("total", "address"):
-    CONNECTIONS_REFUSED.labels(_reason)
-for _outcome in ("answered", "refused"):
-    LOOK_UPS_SHARED.labels(_outcome)
+for _one, _labels in _KNOWN_LABELS:
+    for _label in _labels.split():
+        _one.labels(_label)
 
 
 @cache

@@ -33,7 +33,6 @@ MAX_CLAIMS: Final = 8
 
 MAX_REPEATED: Final = 200
 """Conversions whose repeats wait. Repeats of others are not counted meanwhile."""
-_STORE_SECONDS: Final = 1.0
 _UNSTORED_SECONDS: Final = 600
 """Repeats wait so long for a conversion that is still in the journal."""
 
@@ -66,11 +65,6 @@ class Repeats:
         """Add to `first` that a recorded repeat had another click."""
         if repeated := self._repeated(first):
             repeated.is_shared = True
-
-    async def keep_storing(self) -> None:
-        while True:
-            await asyncio.sleep(_STORE_SECONDS)
-            await self.store()
 
     async def store(self) -> None:
         """Store the repeats of stored conversions. They are lost if that fails."""

@@ -27,8 +27,7 @@ TransactionId = tuple[bytes | None, str]
 """(scope, transaction id), which is unique."""
 
 _NOTIFICATION: Final = "tell_at"
-"""The field of the notification about a pending conversion. A missing one: its account is unknown,
-or it is settled. A date: webhooks are notified then, if its click is late. Null: they were."""
+"""The field of the notification about a pending conversion."""
 
 ClickAndConfig = tuple[bytes, bytes | None]
 """An account may limit the conversions of a click and event configuration."""
@@ -72,7 +71,8 @@ class _OptionalFields(VisitorFields, SourceFields, total=False):
 
     - From `link_id` to `click_at`, and the dimensions: values of the attributed click.
     - `refused`: the rule that a refused conversion breaks.
-    - `tell_at`: the state of its notification.
+    - `tell_at`: when webhooks are notified of a pending one, if its click is late. None: they were.
+      Missing: its account is unknown, or it is settled.
     - `expires_at`: when MongoDB deletes a conversion without an account.
     - `warnings`: those of its answer, and those of repeats of its transaction id.
     - `repeats`, `last_repeat_at`: how often that was, and when last (`conversions/append`).
@@ -198,14 +198,6 @@ def _first_status(conversion: Conversion) -> ConversionStatus:
 @lru_cache(maxsize=CACHED_AMOUNTS)
 def _money(text: str | None) -> Decimal128 | None:
     return None if text is None else Decimal128(Decimal(text))
-
-
-def scheduled(at: datetime) -> ConversionFields:
-    return {"tell_at": at}
-
-
-def notified() -> ConversionFields:
-    return {"tell_at": None}
 
 
 def is_notified(conversion: ConversionDocument) -> bool:

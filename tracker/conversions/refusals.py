@@ -35,7 +35,6 @@ STORED_DAYS: Final = 7
 MAX_STORED: Final = 1000
 """Refusals of one account; the oldest are deleted."""
 MAX_WAITING: Final = 200
-_FLUSH_SECONDS: Final = 1.0
 _MAX_PER_FLUSH: Final = 100
 """Refusals that one account stores at once. The others are only counted."""
 
@@ -54,7 +53,7 @@ class Reason(StrEnum):
 
 
 _REFUSING: Final = (200, 400, 404, 413, 429)
-_BY_FIELD: Final = {"txid": Reason.TRANSACTION_ID}
+_BY_FIELD: Final = {**{one.value: one for one in Reason}, "txid": Reason.TRANSACTION_ID}
 _BY_STATUS: Final = {429: Reason.RATE, 413: Reason.REQUEST}
 
 for _reason in Reason:
@@ -66,8 +65,7 @@ def reason_of(error: TrackerError) -> Reason:
     if isinstance(error, BadAlias):
         return Reason(error.parameter)
     field = error.message.partition(":")[0]
-    by_name = field if field in set(Reason) else Reason.REQUEST
-    return _BY_STATUS.get(error.status) or _BY_FIELD.get(field) or Reason(by_name)
+    return _BY_STATUS.get(error.status) or _BY_FIELD.get(field, Reason.REQUEST)
 
 
 class RefusedRequest(NamedTuple):
@@ -121,11 +119,6 @@ class Refusals:
         self._waiting.append(
             RefusedRequest(now_ms(), method, query, body, reason, error.status, error.message)
         )
-
-    async def keep_storing(self) -> None:
-        while True:
-            await asyncio.sleep(_FLUSH_SECONDS)
-            await self.store()
 
     async def store(self) -> None:
         """Store the waiting refusals. They are dropped if MongoDB fails. Raises PyMongoError."""

@@ -28,8 +28,6 @@ from tracker.conversions.document import (
     click_and_config,
     fields_without_id,
     is_notified,
-    notified,
-    scheduled,
     transaction_id_of,
 )
 from tracker.conversions.rules import ConversionRules, Rule
@@ -169,7 +167,7 @@ def settlement_writes(
 
 
 def overdue_writes(pending: Iterable[ConversionDocument]) -> WriteSet:
-    return WriteSet([], [], [Move(event, notified()) for event in pending])
+    return WriteSet([], [], [Move(event, {"tell_at": None}) for event in pending])
 
 
 def transactions_of(events: Iterable[ConversionDocument], clicks: Clicks) -> set[TransactionId]:
@@ -274,5 +272,5 @@ def _with_deadline(
     if event["status"] != ConversionStatus.PENDING:
         return event
     if event["account_id"] is not None:
-        return changed(event, scheduled(at + CLICK_WAIT))
+        return changed(event, {"tell_at": at + CLICK_WAIT})
     return event if pending_ttl is None else changed(event, {"expires_at": at + pending_ttl})

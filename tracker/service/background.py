@@ -14,7 +14,7 @@ from tracker.ingest.drain_number import DrainNumber
 from tracker.ingest.notification import notify_overdue_loop
 from tracker.ingest.services import DrainParts
 from tracker.journal.overflow import keep_deciding
-from tracker.loops import Loops, cancel_and_wait
+from tracker.loops import Loops, cancel_and_wait, repeat
 from tracker.service.longest_turn import keep_measuring
 from tracker.service.services import Services
 from tracker.stores.redis.clients import follow, has_sentinels, keep_checking
@@ -116,8 +116,8 @@ SERVING: Final[tuple[Loop[Services], ...]] = (
     Loop("open_answers", lambda s, _: s.access.open_answers.guard()),
     Loop("share_opens", lambda s, _: s.sharing.share_opens.keep_storing()),
     Loop("key_uses", lambda s, _: s.access.api_keys.uses.keep_storing()),
-    Loop("refusals", lambda s, _: s.conversions.refusals.keep_storing()),
-    Loop("repeats", lambda s, _: s.conversions.repeats.keep_storing()),
+    Loop("refusals", lambda s, _: repeat(1.0, s.conversions.refusals.store)),
+    Loop("repeats", lambda s, _: repeat(1.0, s.conversions.repeats.store)),
 )
 """In a process that serves, until every append is durable."""
 
