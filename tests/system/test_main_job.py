@@ -5,15 +5,12 @@ from uuid import UUID
 from bson import Decimal128
 
 from config.settings import Settings
-from tests.suspended import suspended
 from tests.system.conftest import Rows
 from tests.system.owner import (
-    new_event_config,
-    new_owner,
     scripted_event_config,
     scripted_owner,
 )
-from tests.system.service import Service, environment, running
+from tests.system.service import Service, environment
 from tests.waiting import until
 
 PHONE = (
@@ -62,20 +59,3 @@ def test_a_link_is_created_opened_and_converted(
     assert stored is not None
     assert (stored["value"], stored["payout"]) == (Decimal128("12.50"), Decimal128("1.25"))
     assert (stored["link_id"], stored["device"]) == (UUID(link["id"]), "mobile")
-
-
-def test_an_event_before_its_click_is_stored_is_pending_and_attributed_later(
-    settings: Settings, database: Rows
-) -> None:
-    owner = new_owner(environment(settings))
-    pbk = new_event_config(environment(settings), owner)
-    with running(environment(settings)) as service:
-        owner.create_link(service, slug="late")
-        with suspended(database.client.admin.command("serverStatus")["pid"]):
-            opened = service.get("/c/late")
-            assert opened.status == 302
-            event = service.get(f"/api/event?pbk={pbk}&click_id={opened.click_id}")
-        assert (event.status, event.json["clickStatus"]) == (200, "pending")
-        until(lambda: database["events"].count_documents({"status": "attributed"}) == 1)
-        again = f"/api/event?click_id={opened.click_id}"
-        until(lambda: service.get(again).json["clickStatus"] == "found")

@@ -18,7 +18,7 @@ from tests.suspended import suspended
 from tests.system.conftest import Rows
 from tests.system.owner import new_owner
 from tests.system.processes import ask_each, check_both_ready, processes
-from tests.system.service import Service, ended, environment, running
+from tests.system.service import Service, environment, running
 from tests.waiting import PROCESS_PATIENCE_SECONDS, until
 
 CONVERSION = (
@@ -179,24 +179,6 @@ def refuses(service: Service) -> bool:
     with socket.socket() as probe:
         probe.settimeout(5)
         return probe.connect_ex(("127.0.0.1", service.port)) == errno.ECONNREFUSED
-
-
-def test_no_worker_is_left_when_the_supervisor_is_killed(settings: Settings) -> None:
-    with running(two(settings)) as service:
-        check_both_ready(service)
-        service.kill()
-        # Its output ends once no process has it open.
-        service.printed()
-        assert refuses(service)
-
-
-def test_a_worker_that_cannot_start_stops_all_with_a_message(
-    settings: Settings, standalone: str
-) -> None:
-    refused = ended(two(settings) | {"MONGODB_URI": standalone})
-    assert refused.returncode == 1
-    assert "MONGODB_URI names a standalone mongod" in refused.stderr
-    assert "Traceback" not in refused.stderr
 
 
 def test_a_replacement_reconnects_to_the_built_in_stores(tmp_path: Path) -> None:

@@ -1,7 +1,5 @@
-"""MongoDB is unavailable, at the start and later."""
+"""MongoDB is unavailable when the service starts."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import msgspec
@@ -14,12 +12,6 @@ from tests.system.service import environment, running
 from tests.waiting import until
 
 
-@contextmanager
-def mongod_suspended(client: MongoClient[dict[str, Any]]) -> Iterator[None]:
-    with suspended(client.admin.command("serverStatus")["pid"]):
-        yield
-
-
 def test_without_mongodb_at_the_start_nothing_is_written_before_the_indexes_exist(
     settings: Settings, mongodb: MongoClient[dict[str, Any]]
 ) -> None:
@@ -27,7 +19,7 @@ def test_without_mongodb_at_the_start_nothing_is_written_before_the_indexes_exis
     mongodb.drop_database(settings.mongodb_database)
     variables = environment(settings)
     owner = new_owner(variables)
-    with mongod_suspended(mongodb):
+    with suspended(mongodb.admin.command("serverStatus")["pid"]):
         process = running(variables)
         service = process.__enter__()
         assert service.get("/readyz").status == 503
@@ -37,13 +29,3 @@ def test_without_mongodb_at_the_start_nothing_is_written_before_the_indexes_exis
         assert [owner.create_link(service, slug="same").status for _ in range(2)] == [200, 400]
     finally:
         process.__exit__(None, None, None)
-
-
-def test_without_mongodb_a_link_that_no_process_has_opened_redirects(
-    settings: Settings, mongodb: MongoClient[dict[str, Any]]
-) -> None:
-    variables = environment(settings)
-    with running(variables) as service:
-        new_owner(variables).create_link(service, slug="known")
-    with running(variables) as fresh, mongod_suspended(mongodb):
-        assert fresh.get("/c/known").status == 302
