@@ -1,6 +1,5 @@
 """A handler that cannot complete its answer cuts it, so that no client takes it for a whole one."""
 
-import ssl
 from asyncio import IncompleteReadError
 from pathlib import Path
 from typing import cast
@@ -31,30 +30,25 @@ class Cut(RequestHandler):
         Cut.left = True
 
 
+@pytest.mark.parametrize("tls", [False, True])
 @pytest.mark.parametrize("version", ["1.0", "1.1"])
-async def test_a_client_can_tell_an_answer_that_is_cut(version: str) -> None:
+async def test_a_client_can_tell_an_answer_that_is_cut(
+    tmp_path: Path, version: str, tls: bool
+) -> None:
     """Chunks have no last one; what only the connection ends is reset."""
-    expected = ConnectionResetError if version == "1.0" else (IncompleteReadError, OSError)
-    async with serving(application(("/", Cut))) as (server, port), client_of(port) as client:
+    is_reset = version == "1.0" and not tls
+    expected = ConnectionResetError if is_reset else (IncompleteReadError, OSError)
+    authority = trustme.CA()
+    context = server_context(*issue(authority, tmp_path)) if tls else None
+    async with (
+        serving(application(("/", Cut)), tls=context) as (server, port),
+        client_of(port, trusting(authority) if tls else None) as client,
+    ):
         client.send(get(version=version))
         with pytest.raises(expected):
             await client.answer()
         await eventually(lambda: not server.connections)
     assert Cut.left
-
-
-async def test_an_answer_is_cut_over_tls(tmp_path: Path) -> None:
-    authority = trustme.CA()
-    context = server_context(*issue(authority, tmp_path))
-    trust: ssl.SSLContext = trusting(authority)
-    for version in ("1.0", "1.1"):
-        async with (
-            serving(application(("/", Cut)), tls=context) as (_, port),
-            client_of(port, trust) as client,
-        ):
-            client.send(get(version=version))
-            with pytest.raises((IncompleteReadError, OSError)):
-                await client.answer()
 
 
 class Whole(RequestHandler):

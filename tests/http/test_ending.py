@@ -27,13 +27,6 @@ async def test_a_body_of_thousands_of_chunks_ends_without_further_data() -> None
     assert transport.written.startswith(b"HTTP/1.1 200 ")
 
 
-async def test_a_last_answer_ends_the_connection_at_once() -> None:
-    protocol, transport, _ = connected()
-    protocol.data_received(get(fields="Connection: close\r\n"))
-    await turns()
-    assert transport.end == "closed"
-
-
 async def test_bytes_after_a_rejection_are_read_and_dropped() -> None:
     protocol, transport, _ = connected()
     protocol.data_received(post(b"x" * 1001)[:-1001])

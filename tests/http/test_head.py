@@ -1,12 +1,11 @@
 """The reader of heads remembers nothing, and searches each byte once."""
 
-import pytest
 from tornado.httputil import HTTPHeaders
 
 from tests.http.conformance import ROWS
 from tests.http.exchange_record import LIMITS
 from tests.http.heads import raw_of, read
-from tracker.http.head import HeadReader, body_length, check_partial
+from tracker.http.head import HeadReader, check_partial
 from tracker.http.limits import Limits
 from tracker.http.rejection import RejectedRequest
 
@@ -53,8 +52,3 @@ def test_a_long_target_that_arrives_byte_by_byte_is_searched_once() -> None:
         check_partial(data, 0, length - 1, Limits())
         looked_at += data.looked_at
     assert looked_at <= 3 * len(raw)
-
-
-def test_a_length_has_ascii_digits_alone() -> None:
-    with pytest.raises(RejectedRequest):
-        body_length("HTTP/1.1", {"Content-Length": "\u0661"})

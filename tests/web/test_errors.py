@@ -30,7 +30,7 @@ from tracker.service.services import Services
 from tracker.stores.mongodb import transaction
 
 
-@pytest.mark.parametrize("path", ["/c", "/api/click/", "/API/event", "//"])
+@each_case("path", ["/c", "/api/click/", "/API/event", "//"])
 async def test_an_unknown_path_is_404_for_every_method(client: Client, path: str) -> None:
     for method in ("GET", "POST", "PUT", "PATCH", "DELETE", "TRACE", "PROPFIND"):
         response = await client.request(method, path)
@@ -52,6 +52,10 @@ async def test_an_asterisk_is_a_valid_target_of_options_only(client: Client) -> 
         (b"GET / HTTP/1.1\r\n\r\n", 400, "malformed_request", "Host: must be there, once"),
         (b"nonsense\r\n\r\n", 400, "malformed_request", "request line: must be method, target"),
         (b"GET / HTTP/2.0\r\n\r\n", 505, "version_not_supported", "HTTP version: must be 1.0"),
+        (
+            *(b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip, chunked\r\n\r\n", 501),
+            *("not_implemented", "Transfer-Encoding: only chunked is supported"),
+        ),
         (
             *(b"GET /%b HTTP/1.1\r\n\r\n" % (b"a" * 60_000), 414, "target_too_long"),
             "request target: at most 57344 bytes",

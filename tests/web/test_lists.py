@@ -86,16 +86,6 @@ async def test_an_invalid_page_is_400(world: World, name: str, field: str) -> No
         assert response.error.startswith(f"{field}: must be a whole number")
 
 
-@pytest.mark.parametrize("name", LISTS)
-async def test_an_account_sees_no_objects_of_others(world: World, name: str) -> None:
-    await many(world, name)
-    fresh = world._replace(account=await world.services.accounts.accounts.create("Fresh"))
-    answer = (await listed(fresh, name, await fresh.key(fresh.account))).json()
-    own = name == "keys"  # that of this very request
-    assert len(answer["rows"]) == answer["pagination"]["totalRows"] == own
-    assert answer["pagination"]["totalPages"] == own
-
-
 def test_every_list_is_in_the_table() -> None:
     lists = {(method, path) for method, path, _ in LISTS.values()}
     paged = {

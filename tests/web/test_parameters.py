@@ -12,11 +12,12 @@ import orjson
 import pytest
 from msgspec import UNSET, Meta, UnsetType, inspect
 
-from tests.web.time_texts import TIME
 from tracker.errors import BadRequest
 from tracker.ids import EXAMPLE_ID
 from tracker.service.api.routes import DECLARED_ENDPOINTS
 from tracker.web.parameters import parse_body, parse_query
+
+TIME = "a time with its zone such as 2026-01-31T09:30:00.000Z"
 
 
 class Colour(StrEnum):

@@ -12,19 +12,12 @@ from tests.web.client import Response
 from tests.web.each import each
 from tests.web.ends import OF_PEOPLE, End, Holder
 from tests.web.held import held
-from tests.web.person import (
-    BROWSER,
-    PersonClient,
-    begin_totp,
-    have_totp,
-    totp_code,
-)
+from tests.web.person import BROWSER, PersonClient, begin_totp, have_totp, totp_code
 from tests.web.table import PEOPLES_ENDPOINTS
 from tests.web.world import World
 from tracker.access.roles import Role
 from tracker.access.session_cookie import SAFE_METHODS
 from tracker.accounts.api.second_factor import EXAMPLE_CODE
-from tracker.clock import now
 from tracker.ids import new_id
 from tracker.web.endpoint import Endpoint
 
@@ -96,16 +89,6 @@ async def test_only_the_person_has_access_to_what_is_theirs(
         assert await world.stored() == before
     answer = await own.send()
     assert (answer.status, answer.headers["Cache-Control"]) == (200, "no-store")
-
-
-@each(PEOPLES_ENDPOINTS)
-async def test_an_expired_session_is_refused(world: World, endpoint: Endpoint) -> None:
-    own = await visit(world, endpoint)
-    sessions = world.services.stores.mongodb["sessions"]
-    await sessions.update_many({}, {"$set": {"expires_at": now()}})
-    before = await world.stored()
-    assert (await own.send()).status == 401
-    assert await world.stored() == before
 
 
 @each(one for one in PEOPLES_ENDPOINTS if one.id_names)
