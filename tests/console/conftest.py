@@ -16,14 +16,17 @@ from tornado.platform.asyncio import AsyncIOLoop
 from config.settings import Settings
 from lab import chromium
 from tests.console.browser import PATIENCE_MS, Problems, opened
+from tests.console.people import sign_in
 from tests.live.watching import guarded
 from tests.web.client import Client
+from tracker.access.roles import Role
 from tracker.accounts.accounts import Account
 from tracker.http.server import Server
 from tracker.service.http_servers import make_server
 from tracker.service.services import Services
 
 OpenPage = Callable[..., AbstractAsyncContextManager[tuple[Page, Problems]]]
+OpenConsole = Callable[..., AbstractAsyncContextManager[Page]]
 
 
 HANDLER_SECONDS = 40
@@ -139,5 +142,26 @@ def open_page(browser: Browser, services: Services) -> OpenPage:
     async def open_one(**options: object) -> AsyncIterator[tuple[Page, Problems]]:
         async with opened(browser, services.settings.base_url, **options) as found:
             yield found
+
+    return open_one
+
+
+@pytest.fixture
+def open_console(open_page: OpenPage, services: Services, account: Account) -> OpenConsole:
+    """Return a context manager that opens a path as a new member of the account.
+
+    It takes parts of the problems that the test provokes. Without a role nobody signs in.
+    """
+
+    @asynccontextmanager
+    async def open_one(
+        path: str, *expected: str, role: Role | None = Role.OWNER, **options: object
+    ) -> AsyncIterator[Page]:
+        async with open_page(**options) as (page, problems):
+            problems.expected += expected
+            if role is not None:
+                await sign_in(services, page, account.id, role)
+            await page.goto(path)
+            yield page
 
     return open_one

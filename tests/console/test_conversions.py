@@ -9,7 +9,7 @@ from uuid import UUID
 import orjson
 from playwright.async_api import expect
 
-from tests.console.conftest import OpenPage
+from tests.console.conftest import OpenConsole, OpenPage
 from tests.console.people import sign_in
 from tests.conversions.scene import applied, drained
 from tests.factories import (
@@ -29,7 +29,7 @@ DAY_MS = 86_400_000
 
 
 async def test_the_log_is_filtered_by_its_address(
-    open_page: OpenPage, services: Services, account: Account
+    open_console: OpenConsole, services: Services, account: Account
 ) -> None:
     link = await create_link(services, account.id, "a", internal_name="Spring")
     config = await create_event_config(services, account.id, name="Purchase")
@@ -38,9 +38,7 @@ async def test_the_log_is_filtered_by_its_address(
     found = make_conversion(1, click.id, at=now_ms(), event_config_id=config.id.bytes, **common)
     earlier = make_conversion(2, at=now_ms() - 5 * DAY_MS, value="12.50", **common)
     await applied(services, [click, found, earlier])
-    async with open_page() as (page, _):
-        await sign_in(services, page, account.id)
-        await page.goto("/console/conversions")
+    async with open_console("/console/conversions") as page:
         rows = page.locator("tbody tr")
         await expect(rows).to_have_count(2)
         await page.get_by_label("State").select_option("no click")
@@ -70,14 +68,12 @@ async def test_the_log_is_filtered_by_its_address(
 
 
 async def test_older_conversions_are_shown_below(
-    open_page: OpenPage, services: Services, account: Account
+    open_console: OpenConsole, services: Services, account: Account
 ) -> None:
     at = now_ms()
     events = [make_conversion(n, account_id=account.id.bytes, at=at - n) for n in range(1, 121)]
     await applied(services, events)
-    async with open_page() as (page, _):
-        await sign_in(services, page, account.id)
-        await page.goto("/console/conversions")
+    async with open_console("/console/conversions") as page:
         rows = page.locator("tbody tr")
         await expect(rows).to_have_count(50)
         await page.get_by_role("button", name="Show older ones").click()
@@ -124,7 +120,7 @@ async def test_a_conversion_shows_its_click_metadata_and_deliveries(
 
 
 async def test_a_conversion_is_found_by_its_transaction_or_its_click(
-    open_page: OpenPage, services: Services, account: Account
+    open_console: OpenConsole, services: Services, account: Account
 ) -> None:
     click = make_click(account.id, at=now_ms())
     common: dict[str, Any] = {"account_id": account.id.bytes, "at": now_ms()}
@@ -134,9 +130,7 @@ async def test_a_conversion_is_found_by_its_transaction_or_its_click(
     await applied(
         services, [make_conversion(1, click.id, **common), make_conversion(2, **scoped), guid]
     )
-    async with open_page() as (page, _):
-        await sign_in(services, page, account.id)
-        await page.goto("/console/conversions")
+    async with open_console("/console/conversions") as page:
         rows = page.locator("tbody tr")
         await expect(rows).to_have_count(3)
         search = page.get_by_label("Find by id")
@@ -160,13 +154,10 @@ async def test_a_conversion_is_found_by_its_transaction_or_its_click(
 
 
 async def test_refused_postbacks_are_listed_with_their_reason(
-    open_page: OpenPage, services: Services, account: Account
+    open_console: OpenConsole, services: Services, account: Account
 ) -> None:
     config = await create_event_config(services, account.id, name="Purchase")
-    async with open_page() as (page, problems):
-        problems.expected.append("400 (Bad Request)")
-        await sign_in(services, page, account.id)
-        await page.goto("/console/conversions/refused")
+    async with open_console("/console/conversions/refused", "400 (Bad Request)") as page:
         await expect(page.get_by_role("heading", name="Nothing was refused")).to_be_visible()
         for sent in ("click_id={click_id}", "value=a", "value=b"):
             await page.evaluate("(url) => fetch(url)", f"/api/event?pbk={config.pbk}&{sent}")
@@ -184,15 +175,13 @@ async def test_refused_postbacks_are_listed_with_their_reason(
 
 
 async def test_an_ignored_parameter_is_told_and_becomes_a_name(
-    open_page: OpenPage, services: Services, account: Account
+    open_console: OpenConsole, services: Services, account: Account
 ) -> None:
     aliases = {"cid": AliasedParameter.CLICK_ID}
     config = await create_event_config(
         services, account.id, name="Purchase", parameter_aliases=aliases
     )
-    async with open_page() as (page, _):
-        await sign_in(services, page, account.id)
-        await page.goto("/console/conversions")
+    async with open_console("/console/conversions") as page:
         url = f"/api/event?pbk={config.pbk}&clickid=x&txid=T-1"
         for _ in range(3):
             await page.evaluate("(url) => fetch(url)", url)
@@ -218,7 +207,7 @@ async def test_an_ignored_parameter_is_told_and_becomes_a_name(
 
 
 async def test_charts_obey_the_filters_beside_them(
-    open_page: OpenPage, services: Services, account: Account
+    open_console: OpenConsole, services: Services, account: Account
 ) -> None:
     config = await create_event_config(services, account.id, name="Purchase")
     click = make_click(account.id, at=now_ms() - 90_000)
@@ -236,9 +225,7 @@ async def test_charts_obey_the_filters_beside_them(
     def day(days: int) -> str:
         return (datetime.now(UTC) - timedelta(days=days)).date().isoformat()
 
-    async with open_page() as (page, _):
-        await sign_in(services, page, account.id)
-        await page.goto("/console/conversions")
+    async with open_console("/console/conversions") as page:
         charted = page.locator(".panel-tabs button", has_text="Conversions")
         await expect(charted).to_have_text("Conversions 2")
         await expect(
@@ -263,15 +250,13 @@ async def test_charts_obey_the_filters_beside_them(
 
 
 async def test_a_delay_below_a_second_is_no_delay_below_none(
-    open_page: OpenPage, services: Services, account: Account
+    open_console: OpenConsole, services: Services, account: Account
 ) -> None:
     at = now_ms()
     click = make_click(account.id, at=at)
     events = [make_conversion(n, click.id, at=at, account_id=account.id.bytes) for n in (1, 2)]
     await applied(services, [click, *events])
-    async with open_page() as (page, _):
-        await sign_in(services, page, account.id)
-        await page.goto("/console/conversions")
+    async with open_console("/console/conversions") as page:
         words = "Half of 2 conversions came within a second of their click."
         await expect(page.get_by_text(words)).to_be_visible()
 
@@ -283,15 +268,15 @@ def test_the_chart_of_attributed_conversions_names_every_reason_to_be_a_bot() ->
 
 
 async def test_times_are_in_the_zone_of_the_days_wherever_the_reader_is(
-    open_page: OpenPage, services: Services, account: Account
+    open_console: OpenConsole, services: Services, account: Account
 ) -> None:
     await in_zone(services, account, "Europe/Berlin")
     at = datetime(2026, 10, 27, 23, 30, tzinfo=UTC)
     common: dict[str, Any] = {"account_id": account.id.bytes, "checked": True}
     await applied(services, [make_conversion(1, at=int(at.timestamp() * 1000), **common)])
-    async with open_page(timezone_id="America/Los_Angeles") as (page, _):
-        await sign_in(services, page, account.id)
-        await page.goto("/console/conversions?from=2026-10-28&to=2026-10-28")
+    async with open_console(
+        "/console/conversions?from=2026-10-28&to=2026-10-28", timezone_id="America/Los_Angeles"
+    ) as page:
         when = page.locator("tbody tr time")
         await expect(when).to_have_text("28 Oct 2026, 00:30")
         await expect(when).to_have_attribute("title", re.compile("Europe/Berlin$"))

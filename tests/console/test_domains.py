@@ -5,8 +5,7 @@ import pytest
 from playwright.async_api import expect
 
 from config.settings import Settings
-from tests.console.conftest import OpenPage
-from tests.console.people import sign_in
+from tests.console.conftest import OpenConsole
 from tests.dns.dns_server import DnsServer
 from tests.factories import create_link
 from tracker.accounts.accounts import Account
@@ -22,12 +21,11 @@ def settings(settings: Settings, dns: DnsServer) -> Settings:
 
 
 async def test_a_domain_is_added_proven_and_deleted_by_its_name(
-    open_page: OpenPage, services: Services, account: Account, dns: DnsServer
+    open_console: OpenConsole, dns: DnsServer
 ) -> None:
-    async with open_page(permissions=["clipboard-read", "clipboard-write"]) as (page, problems):
-        problems.expected.append("400 (Bad Request)")
-        await sign_in(services, page, account.id)
-        await page.goto("/console/domains")
+    async with open_console(
+        "/console/domains", "400 (Bad Request)", permissions=["clipboard-read", "clipboard-write"]
+    ) as page:
         await page.get_by_role("button", name="Add your first domain").click()
         await page.get_by_label("Hostname").fill("go_shop")
         await page.get_by_role("button", name="Add", exact=True).click()
@@ -60,15 +58,14 @@ async def test_a_domain_is_added_proven_and_deleted_by_its_name(
 
 
 async def test_a_failed_look_up_is_said_and_a_domain_in_use_stays(
-    open_page: OpenPage, services: Services, account: Account, dns: DnsServer
+    open_console: OpenConsole, services: Services, account: Account, dns: DnsServer
 ) -> None:
     domain = await services.links.domains.create(account.id, NAME)
     await create_link(services, account.id, domain=domain)
     dns.fails(TXT, "SERVFAIL")
-    async with open_page() as (page, problems):
-        problems.expected += ["400 (Bad Request)", "503 (Service Unavailable)"]
-        await sign_in(services, page, account.id)
-        await page.goto("/console/domains")
+    async with open_console(
+        "/console/domains", "400 (Bad Request)", "503 (Service Unavailable)"
+    ) as page:
         await page.get_by_role("button", name="Check now").click()
         await expect(page.get_by_role("alert")).to_contain_text("DNS")
         await expect(page.get_by_text("The DNS had no TXT")).to_have_count(0)

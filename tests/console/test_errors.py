@@ -7,7 +7,7 @@ import pytest
 from playwright.async_api import Page, Route, expect
 
 from tests.console.accessibility import ROUTES, path_of
-from tests.console.conftest import OpenPage
+from tests.console.conftest import OpenConsole, OpenPage
 from tests.console.people import sign_in
 from tests.console.scene import create_scene
 from tests.conversions.scene import applied
@@ -82,14 +82,11 @@ async def test_a_mistake_in_the_address_is_answered_in_words_without_a_useless_b
 
 
 async def test_a_report_of_too_many_tests_says_what_to_do(
-    open_page: OpenPage, services: Services, account: Account, monkeypatch: pytest.MonkeyPatch
+    open_console: OpenConsole, services: Services, account: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tracker.reports.answers.counting_of_tests.MAX_TESTS", 0)
     await applied(services, [make_click(account.id, at=now_ms(), test=True)])
-    async with open_page() as (page, problems):
-        problems.expected.append("400 (Bad Request)")
-        await sign_in(services, page, account.id)
-        await page.goto("/console/overview?period=7d&tests=only")
+    async with open_console("/console/overview?period=7d&tests=only", "400 (Bad Request)") as page:
         await expect(page.get_by_role("alert")).to_have_text(
             "This report cannot be read: at most 0 tests; ask for fewer days."
         )
@@ -139,15 +136,13 @@ async def test_a_request_that_another_one_overtook_by_renewing_the_session_is_se
 
 
 async def test_a_session_that_ended_is_said_so_on_the_page_to_sign_in(
-    open_page: OpenPage, services: Services, account: Account
+    open_console: OpenConsole, services: Services
 ) -> None:
-    async with open_page() as (page, problems):
-        problems.expected += ["401 (Unauthorized)"]
-        await sign_in(services, page, account.id)
-        await page.goto("/console/tags")
+    async with open_console("/console/tags", "401 (Unauthorized)") as page:
         await settled(page)
         await services.stores.mongodb["sessions"].delete_many({})
         await page.get_by_role("link", name="Domains").click()
         await expect(page.get_by_text("Your session has ended.")).to_be_visible()
+        await expect(page).to_have_url("/console/sign-in?next=%2Fconsole%2Fdomains")
         await page.goto("/console/sign-in")
         await expect(page.get_by_role("heading", name="Sign in")).to_be_visible()

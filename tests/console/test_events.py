@@ -9,8 +9,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from playwright.async_api import expect
 
-from tests.console.conftest import OpenPage
-from tests.console.people import sign_in
+from tests.console.conftest import OpenConsole
 from tests.conversions.api.reporting import by_form, by_query
 from tests.conversions.scene import drained, stored_events
 from tests.factories import create_click, create_event_config, create_link
@@ -37,11 +36,9 @@ def sent_by(snippets: list[str]) -> list[dict[str, str]]:
 
 
 async def test_every_snippet_reports_a_conversion_once_its_placeholders_are_replaced(
-    open_page: OpenPage, services: Services, account: Account
+    open_console: OpenConsole, services: Services, account: Account
 ) -> None:
-    async with open_page() as (page, _):
-        await sign_in(services, page, account.id)
-        await page.goto("/console/events")
+    async with open_console("/console/events") as page:
         await page.get_by_role("button", name="New event configuration").click()
         dialog = page.get_by_role("dialog")
         await dialog.get_by_label("Name", exact=True).fill("Purchase")
@@ -86,13 +83,11 @@ async def test_every_snippet_reports_a_conversion_once_its_placeholders_are_repl
 
 
 async def test_an_event_configuration_is_paused_and_archived(
-    open_page: OpenPage, services: Services, account: Account
+    open_console: OpenConsole, services: Services, account: Account
 ) -> None:
     await create_link(services, account.id)
     await create_event_config(services, account.id)
-    async with open_page() as (page, _):
-        await sign_in(services, page, account.id)
-        await page.goto("/console/events")
+    async with open_console("/console/events") as page:
         await page.get_by_role("button", name="Actions for Purchase").click()
         await page.get_by_role("menuitem", name="Pause").click()
         await expect(page.get_by_text("paused", exact=True)).to_be_visible()
@@ -105,12 +100,10 @@ async def test_an_event_configuration_is_paused_and_archived(
 
 
 async def test_a_viewer_sees_the_beginning_of_a_postback_key_and_no_snippet(
-    open_page: OpenPage, services: Services, account: Account
+    open_console: OpenConsole, services: Services, account: Account
 ) -> None:
     config = await create_event_config(services, account.id)
-    async with open_page() as (page, _):
-        await sign_in(services, page, account.id, Role.VIEWER)
-        await page.goto("/console/events")
+    async with open_console("/console/events", role=Role.VIEWER) as page:
         await expect(page.get_by_text(f"{config.pbk[:4]}…")).to_be_visible()
         assert config.pbk not in await page.content()
         await expect(page.get_by_role("button", name="Snippets")).to_have_count(0)
@@ -118,12 +111,10 @@ async def test_a_viewer_sees_the_beginning_of_a_postback_key_and_no_snippet(
 
 
 async def test_the_state_of_a_conversion_is_worded_alike_by_toast_log_and_api(
-    open_page: OpenPage, services: Services, account: Account
+    open_console: OpenConsole, services: Services, account: Account
 ) -> None:
     await create_event_config(services, account.id, name="Purchase")
-    async with open_page() as (page, _):
-        await sign_in(services, page, account.id)
-        await page.goto("/console/events")
+    async with open_console("/console/events") as page:
         await page.get_by_role("button", name="Snippets").click()
         await page.get_by_role("button", name="Send a test conversion").click()
         await expect(page.get_by_text("Test conversion 1 is recorded")).to_be_visible()

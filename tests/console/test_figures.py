@@ -8,7 +8,7 @@ import pytest
 from bson import Decimal128
 from playwright.async_api import Locator, Page, expect
 
-from tests.console.conftest import OpenPage
+from tests.console.conftest import OpenConsole, OpenPage
 from tests.console.people import sign_in
 from tests.conversions.scene import applied
 from tests.factories import (
@@ -79,12 +79,12 @@ async def with_large_sums(services: Services, account: Account) -> None:
 
 @pytest.mark.parametrize("width", WIDTHS)
 async def test_numbers_are_on_one_line_and_whole_in_tiles_and_details(
-    open_page: OpenPage, services: Services, account: Account, width: int
+    open_console: OpenConsole, services: Services, account: Account, width: int
 ) -> None:
     await with_large_sums(services, account)
-    async with open_page(viewport={"width": width, "height": 900}) as (page, _):
-        await sign_in(services, page, account.id)
-        await page.goto("/console/overview?period=7d")
+    async with open_console(
+        "/console/overview?period=7d", viewport={"width": width, "height": 900}
+    ) as page:
         await expect(page.locator(".tile", has_text="Value")).to_contain_text("1,261,119.98")
         assert await broken(page.locator(".tile strong")) == []
         await page.get_by_role("region", name="Links").get_by_role("button", name="Details").click()
@@ -101,7 +101,7 @@ async def test_numbers_are_on_one_line_and_whole_in_tiles_and_details(
 
 
 async def test_a_sum_of_money_with_every_digit_fits_a_phone(
-    open_page: OpenPage, services: Services, account: Account
+    open_console: OpenConsole, services: Services, account: Account
 ) -> None:
     event = make_event_document(
         1,
@@ -110,9 +110,9 @@ async def test_a_sum_of_money_with_every_digit_fits_a_phone(
         value=Decimal128("9007199254740991"),
     )
     await store(services, Random(0), [], [event])
-    async with open_page(viewport={"width": 390, "height": 844}) as (page, _):
-        await sign_in(services, page, account.id)
-        await page.goto("/console/overview?period=7d")
+    async with open_console(
+        "/console/overview?period=7d", viewport={"width": 390, "height": 844}
+    ) as page:
         await expect(page.locator(".tile", has_text="Value")).to_contain_text(
             "9,007,199,254,740,991"
         )
@@ -153,14 +153,12 @@ BROKEN_WORDS = """(all) => all.flatMap(({ firstChild: text }) => {
 
 
 async def test_no_label_of_a_column_breaks_within_a_word(
-    open_page: OpenPage, services: Services, account: Account
+    open_console: OpenConsole, services: Services, account: Account
 ) -> None:
     click = make_click(account.id, at=now_ms())
     event = make_conversion(1, click.id, at=now_ms(), account_id=account.id.bytes)
     await applied(services, [click, event])
-    async with open_page(viewport={"width": 360, "height": 740}) as (page, _):
-        await sign_in(services, page, account.id)
-        await page.goto("/console/conversions")
+    async with open_console("/console/conversions", viewport={"width": 360, "height": 740}) as page:
         labels = page.locator(".column-labels span")
         await expect(labels).to_have_count(7)
         assert await labels.evaluate_all(BROKEN_WORDS) == []
@@ -168,7 +166,7 @@ async def test_no_label_of_a_column_breaks_within_a_word(
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 async def test_maps_say_what_their_shades_stand_for(
-    open_page: OpenPage, services: Services, account: Account, theme: str
+    open_console: OpenConsole, services: Services, account: Account, theme: str
 ) -> None:
     link = await create_link(services, account.id)
     at = now() - timedelta(minutes=1)
@@ -177,9 +175,7 @@ async def test_maps_say_what_their_shades_stand_for(
         for country in ["DE"] * 36 + ["FR"] * 4 + ["unknown"] * 200
     ]
     await store(services, Random(0), clicks, [])
-    async with open_page(color_scheme=theme) as (page, _):
-        await sign_in(services, page, account.id)
-        await page.goto("/console/overview?panels=map")
+    async with open_console("/console/overview?panels=map", color_scheme=theme) as page:
         world, heat = page.locator(".world-map"), page.locator(".heat-map")
         await expect(world.locator(".legend > span")).to_have_text(["0", "36"])
         await expect(heat.locator(".legend > span")).to_have_text(["0", "240"])

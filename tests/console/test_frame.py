@@ -3,9 +3,8 @@
 import pytest
 from playwright.async_api import expect
 
-from tests.console.conftest import OpenPage
+from tests.console.conftest import OpenConsole, OpenPage
 from tests.console.people import sign_in
-from tests.web.person import PASSWORD, create_person
 from tracker.access.roles import Role
 from tracker.accounts.accounts import Account
 from tracker.service.services import Services
@@ -33,26 +32,6 @@ async def test_the_first_address_leads_to_the_overview(
         await expect(page).to_have_url(HOME)
 
 
-async def test_signing_in_leads_to_where_a_person_wanted_to_go(
-    open_page: OpenPage, services: Services, account: Account
-) -> None:
-    person = await create_person(services, "ada@example.com", PASSWORD)
-    await services.accounts.members.add(account.id, person.id, Role.OWNER)
-    async with open_page() as (page, problems):
-        problems.expected.append("401")
-        await page.goto("/console/tags?page=1")
-        await page.get_by_label("E-mail").fill("ada@example.com")
-        await page.get_by_label("Password").fill("something else entirely")
-        await page.keyboard.press("Enter")
-        await expect(page.get_by_role("alert")).to_contain_text(
-            "That e-mail or password is not right"
-        )
-        await page.get_by_label("Password").fill(PASSWORD)
-        await page.keyboard.press("Enter")
-        await expect(page.get_by_role("heading", name="Tags", level=1)).to_be_visible()
-        await expect(page).to_have_url("/console/tags?page=1")
-
-
 async def test_a_person_in_many_accounts_searches_for_another(
     open_page: OpenPage, services: Services, account: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -74,24 +53,6 @@ async def test_a_person_in_many_accounts_searches_for_another(
         await expect(page.get_by_role("button", name="Rome")).to_be_visible()
 
 
-async def test_signing_out_leaves_nothing_that_back_shows(
-    open_page: OpenPage, services: Services, account: Account
-) -> None:
-    await services.links.tags.create(account.id, "Confidential")
-    async with open_page() as (page, _):
-        await sign_in(services, page, account.id)
-        await page.goto("/console/tags")
-        await expect(page.get_by_text("Confidential")).to_be_visible()
-        await page.evaluate("sessionStorage.setItem('draft:x', 'y')")
-        await page.get_by_role("button", name="Sign out").click()
-        await expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
-        assert await page.evaluate("sessionStorage.length") == 0
-        await page.go_back()
-        await page.goto("/console/tags")
-        await expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
-        await expect(page.get_by_text("Confidential")).to_have_count(0)
-
-
 async def test_a_chosen_theme_outlives_a_reload_before_any_script_runs(open_page: OpenPage) -> None:
     background = "getComputedStyle(document.documentElement).backgroundColor"
     async with open_page(color_scheme="light") as (page, problems):
@@ -107,11 +68,9 @@ async def test_a_chosen_theme_outlives_a_reload_before_any_script_runs(open_page
 
 
 async def test_the_skip_link_leads_past_the_navigation_and_the_theme_button_goes_round(
-    open_page: OpenPage, services: Services, account: Account
+    open_console: OpenConsole,
 ) -> None:
-    async with open_page() as (page, _):
-        await sign_in(services, page, account.id)
-        await page.goto("/console/tags")
+    async with open_console("/console/tags") as page:
         await expect(page.get_by_role("heading", name="Tags", level=1)).to_be_visible()
         await page.keyboard.press("Tab")
         await expect(page.get_by_role("link", name="Skip to the page")).to_be_focused()
@@ -123,12 +82,8 @@ async def test_the_skip_link_leads_past_the_navigation_and_the_theme_button_goes
             await expect(root).to_have_attribute("data-theme", theme)
 
 
-async def test_keys_list_the_shortcuts_and_lead_to_pages(
-    open_page: OpenPage, services: Services, account: Account
-) -> None:
-    async with open_page() as (page, _):
-        await sign_in(services, page, account.id)
-        await page.goto("/console/settings/security")
+async def test_keys_list_the_shortcuts_and_lead_to_pages(open_console: OpenConsole) -> None:
+    async with open_console("/console/settings/security") as page:
         await expect(page.get_by_role("heading", name="Security")).to_be_visible()
         await page.keyboard.press("g")
         await page.keyboard.press("t")
@@ -144,12 +99,8 @@ async def test_keys_list_the_shortcuts_and_lead_to_pages(
         await expect(page.get_by_role("dialog")).to_have_count(1)
 
 
-async def test_an_unknown_page_says_so_and_leads_back(
-    open_page: OpenPage, services: Services, account: Account
-) -> None:
-    async with open_page() as (page, _):
-        await sign_in(services, page, account.id)
-        await page.goto("/console/tags/x/y")
+async def test_an_unknown_page_says_so_and_leads_back(open_console: OpenConsole) -> None:
+    async with open_console("/console/tags/x/y") as page:
         await expect(page.get_by_role("heading", name="There is no such page")).to_be_visible()
         await expect(page.get_by_role("link", name="To the overview")).to_have_attribute(
             "href", HOME
@@ -160,13 +111,8 @@ NETWORK = {"latency": 1, "downloadThroughput": -1, "uploadThroughput": -1}
 """A network of the browser's own, which is there also on a machine without one."""
 
 
-async def test_a_lost_network_is_named(
-    open_page: OpenPage, services: Services, account: Account
-) -> None:
-    async with open_page() as (page, problems):
-        problems.expected.append("ERR_INTERNET_DISCONNECTED")
-        await sign_in(services, page, account.id)
-        await page.goto("/console/tags")
+async def test_a_lost_network_is_named(open_console: OpenConsole) -> None:
+    async with open_console("/console/tags", "ERR_INTERNET_DISCONNECTED") as page:
         await expect(page.get_by_role("heading", name="Tags", level=1)).to_be_visible()
         network = await page.context.new_cdp_session(page)
         await network.send("Network.emulateNetworkConditions", {"offline": True, **NETWORK})

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from playwright.async_api import expect
 
-from tests.console.conftest import OpenPage
+from tests.console.conftest import OpenConsole, OpenPage
 from tests.console.people import sign_in
 from tests.conversions.scene import drained
 from tests.factories import CHROME, create_link
@@ -19,12 +19,10 @@ from tracker.service.services import Services
 
 
 async def test_a_link_is_edited_paused_archived_and_its_history_names_who_did_it(
-    open_page: OpenPage, services: Services, account: Account
+    open_console: OpenConsole, services: Services, account: Account
 ) -> None:
     link = await create_link(services, account.id, "spring", internal_name="Spring")
-    async with open_page() as (page, _):
-        await sign_in(services, page, account.id)
-        await page.goto(f"/console/links/{link.id}")
+    async with open_console(f"/console/links/{link.id}") as page:
         await page.get_by_role("button", name="Edit").click()
         await page.get_by_label("Name", exact=True).fill("Summer")
         await page.get_by_role("button", name="Save").click()
@@ -49,12 +47,10 @@ async def test_a_link_is_edited_paused_archived_and_its_history_names_who_did_it
 
 
 async def test_the_qr_code_is_seen_and_downloaded(
-    open_page: OpenPage, services: Services, account: Account, tmp_path: Path
+    open_console: OpenConsole, services: Services, account: Account, tmp_path: Path
 ) -> None:
     link = await create_link(services, account.id, "spring")
-    async with open_page() as (page, _):
-        await sign_in(services, page, account.id)
-        await page.goto(f"/console/links/{link.id}")
+    async with open_console(f"/console/links/{link.id}") as page:
         picture = page.get_by_role("img", name="QR code of")
         await expect(picture).to_have_js_property("complete", True)
         assert await picture.evaluate("image => image.naturalWidth") > 0
@@ -68,12 +64,10 @@ async def test_the_qr_code_is_seen_and_downloaded(
 
 
 async def test_a_test_click_is_shown_as_a_test_and_counts_nowhere(
-    open_page: OpenPage, services: Services, account: Account
+    open_console: OpenConsole, services: Services, account: Account
 ) -> None:
     link = await create_link(services, account.id, "a", f"{services.settings.base_url}/healthz")
-    async with open_page(user_agent=CHROME) as (page, _):
-        await sign_in(services, page, account.id)
-        await page.goto(f"/console/links/{link.id}")
+    async with open_console(f"/console/links/{link.id}", user_agent=CHROME) as page:
         clicks = page.locator(".tile", has_text="Clicks").locator("strong")
         await expect(clicks).to_have_text("0")
         async with page.expect_popup() as opening:

@@ -1,10 +1,8 @@
 """The list of links, as people use it."""
 
-import pytest
-from playwright.async_api import Page, expect
+from playwright.async_api import expect
 
-from tests.console.conftest import OpenPage
-from tests.console.people import sign_in
+from tests.console.conftest import OpenConsole
 from tests.factories import create_link
 from tracker.access.roles import Role
 from tracker.accounts.accounts import Account
@@ -13,12 +11,10 @@ from tracker.service.services import Services
 
 
 async def test_a_link_is_created_with_a_checked_slug_and_utm_parameters(
-    open_page: OpenPage, services: Services, account: Account
+    open_console: OpenConsole, services: Services, account: Account
 ) -> None:
     await create_link(services, account.id, "taken")
-    async with open_page() as (page, _):
-        await sign_in(services, page, account.id)
-        await page.goto("/console/links")
+    async with open_console("/console/links") as page:
         await expect(page.get_by_role("button", name="New link")).to_be_visible()
         await page.keyboard.press("c")
         dialog = page.get_by_role("dialog")
@@ -47,16 +43,14 @@ async def test_a_link_is_created_with_a_checked_slug_and_utm_parameters(
 
 
 async def test_filters_are_in_the_url_and_survive_a_reload(
-    open_page: OpenPage, services: Services, account: Account
+    open_console: OpenConsole, services: Services, account: Account
 ) -> None:
     tag = await services.links.tags.create(account.id, "Spring")
     await create_link(services, account.id, "one", internal_name="First", tags=[tag.id])
     await create_link(services, account.id, "two", internal_name="Second")
     gone = await create_link(services, account.id, "gone", internal_name="Gone")
     await services.links.links.change(gone.id, {"archived": True})
-    async with open_page() as (page, _):
-        await sign_in(services, page, account.id)
-        await page.goto("/console/links?sort=name")
+    async with open_console("/console/links?sort=name") as page:
         links = page.locator("tbody a[href^='/console/links/']")
         await expect(links).to_have_text(["First", "Second"])
         await expect(links).to_have_count(2)
@@ -83,14 +77,12 @@ async def test_filters_are_in_the_url_and_survive_a_reload(
 
 
 async def test_selected_links_are_tagged_paused_archived_and_brought_back(
-    open_page: OpenPage, services: Services, account: Account
+    open_console: OpenConsole, services: Services, account: Account
 ) -> None:
     tag = await services.links.tags.create(account.id, "Spring")
     for number in range(3):
         await create_link(services, account.id, f"s{number}", internal_name=f"Link {number}")
-    async with open_page() as (page, _):
-        await sign_in(services, page, account.id)
-        await page.goto("/console/links")
+    async with open_console("/console/links") as page:
         links = page.locator("tbody a[href^='/console/links/']")
         await page.get_by_label("Select Link 0").check()
         await page.get_by_label("Select Link 2").check()
@@ -123,12 +115,8 @@ async def test_selected_links_are_tagged_paused_archived_and_brought_back(
         await expect(page.get_by_text("“Link 1” is restored")).to_be_visible()
 
 
-async def test_a_draft_keeps_macros_and_is_discarded(
-    open_page: OpenPage, services: Services, account: Account
-) -> None:
-    async with open_page() as (page, _):
-        await sign_in(services, page, account.id)
-        await page.goto("/console/links")
+async def test_a_draft_keeps_macros_and_is_discarded(open_console: OpenConsole) -> None:
+    async with open_console("/console/links") as page:
         await page.get_by_role("button", name="Create your first link").click()
         dialog = page.get_by_role("dialog")
         destination = dialog.get_by_label("Destination")
@@ -149,15 +137,13 @@ async def test_a_draft_keeps_macros_and_is_discarded(
 
 
 async def test_every_tag_can_be_found_among_many(
-    open_page: OpenPage, services: Services, account: Account
+    open_console: OpenConsole, services: Services, account: Account
 ) -> None:
     tags = [
         await services.links.tags.create(account.id, f"Campaign {number}") for number in range(130)
     ]
     link = await create_link(services, account.id, "abc", tags=[tags[0].id])
-    async with open_page() as (page, _):
-        await sign_in(services, page, account.id)
-        await page.goto(f"/console/links/{link.id}")
+    async with open_console(f"/console/links/{link.id}") as page:
         await page.get_by_role("button", name="Edit").click()
         dialog = page.get_by_role("dialog")
         await expect(dialog.get_by_role("checkbox")).to_have_count(130)
@@ -168,32 +154,39 @@ async def test_every_tag_can_be_found_among_many(
         await expect(page.locator("dd .tag")).to_have_text(["Campaign 0", "Campaign 77"])
 
 
-@pytest.mark.parametrize("path", ["links", "links/{id}"])
 async def test_a_viewer_is_offered_no_change(
-    open_page: OpenPage, services: Services, account: Account, path: str
+    open_console: OpenConsole, services: Services, account: Account
 ) -> None:
-    link = await create_link(services, account.id)
-    async with open_page() as (page, _):
-        await sign_in(services, page, account.id, Role.VIEWER)
-        await page.goto(f"/console/{path.format(id=link.id)}")
-        await expect(page.get_by_text(link.internal_name).first).to_be_visible()
-        for name in ("New link", "Create many", "Edit", "Archive", "Pause"):
-            await expect(page.get_by_role("button", name=name)).to_have_count(0)
-        await expect(page.get_by_role("checkbox")).to_have_count(0)
+    tag = await services.links.tags.create(account.id, "Spring")
+    link = await create_link(services, account.id, tags=[tag.id])
+    changes = (
+        "New tag",
+        "Actions for Spring",
+        "New link",
+        "Create many",
+        "Edit",
+        "Archive",
+        "Pause",
+    )
+    async with open_console("/console/tags", role=Role.VIEWER) as page:
+        for path in ("tags", "links", f"links/{link.id}"):
+            await page.goto(f"/console/{path}")
+            await expect(page.get_by_text("Spring").first).to_be_visible()
+            for name in changes:
+                await expect(page.get_by_role("button", name=name)).to_have_count(0)
+            await expect(page.get_by_role("checkbox")).to_have_count(0)
+            await page.keyboard.press("c")
+            await expect(page.get_by_role("dialog")).to_have_count(0)
 
 
 async def test_an_address_is_copied(
-    open_page: OpenPage, services: Services, account: Account
+    open_console: OpenConsole, services: Services, account: Account
 ) -> None:
     await create_link(services, account.id, "abc")
-    async with open_page(permissions=["clipboard-read", "clipboard-write"]) as (page, _):
-        await sign_in(services, page, account.id)
-        await page.goto("/console/links")
+    async with open_console(
+        "/console/links", permissions=["clipboard-read", "clipboard-write"]
+    ) as page:
         await page.get_by_role("button", name="Copy", exact=False).first.click()
         await expect(page.get_by_text("Copied", exact=True)).to_be_visible()
-        copied = await _clipboard(page)
+        copied = await page.evaluate("navigator.clipboard.readText()")
         assert copied == f"{services.settings.base_url}/c/abc"
-
-
-async def _clipboard(page: Page) -> str:
-    return str(await page.evaluate("navigator.clipboard.readText()"))

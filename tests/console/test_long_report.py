@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 from playwright.async_api import expect
 
-from tests.console.conftest import OpenPage
-from tests.console.people import sign_in
+from tests.console.conftest import OpenConsole, OpenPage
 from tests.factories import create_share
 from tracker.accounts.accounts import Account
 from tracker.errors import TooSlow
@@ -32,12 +31,9 @@ def released(monkeypatch: pytest.MonkeyPatch) -> asyncio.Event:
 
 
 async def test_a_long_report_shows_how_far_it_is_and_goes_on_by_itself(
-    open_page: OpenPage, services: Services, account: Account, released: asyncio.Event
+    open_console: OpenConsole, released: asyncio.Event
 ) -> None:
-    async with open_page() as (page, problems):
-        problems.expected.append("503")
-        await sign_in(services, page, account.id)
-        await page.goto("/console/overview")
+    async with open_console("/console/overview", "503") as page:
         await expect(page.get_by_text("62% is counted")).to_be_visible()
         await expect(page.get_by_role("alert")).to_have_count(0)
         released.set()
@@ -57,15 +53,12 @@ async def test_a_long_report_that_is_shared_goes_on_by_itself(
 
 
 async def test_a_report_that_gets_no_further_is_an_error_with_a_way_to_try_again(
-    open_page: OpenPage, services: Services, account: Account, monkeypatch: pytest.MonkeyPatch
+    open_console: OpenConsole, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def stuck(*_: object) -> object:
         raise TooSlow("report: not done", 1, {PROGRESS_HEADER: "0.30"})
 
     monkeypatch.setattr(one_report, "_found", stuck)
-    async with open_page() as (page, problems):
-        problems.expected.append("503")
-        await sign_in(services, page, account.id)
-        await page.goto("/console/overview")
+    async with open_console("/console/overview", "503") as page:
         await expect(page.get_by_role("alert")).to_contain_text("takes too long")
         await expect(page.get_by_role("button", name="Try again")).to_be_visible()

@@ -4,7 +4,7 @@ from typing import Any
 
 from playwright.async_api import Page, expect
 
-from tests.console.conftest import OpenPage
+from tests.console.conftest import OpenConsole, OpenPage
 from tests.console.people import sign_in
 from tests.factories import create_link
 from tracker.accounts.accounts import Account
@@ -193,13 +193,8 @@ async def test_what_is_too_many_is_said_and_its_first_lines_are_shown(
         await expect(page.locator(".link-preview tbody tr")).to_have_count(100)
 
 
-async def test_a_list_that_did_not_load_is_said_and_loaded_again(
-    open_page: OpenPage, services: Services, account: Account
-) -> None:
-    async with open_page() as (page, problems):
-        problems.expected.append("status of 503")
-        await sign_in(services, page, account.id)
-        await page.goto("/console/links")
+async def test_a_list_that_did_not_load_is_said_and_loaded_again(open_console: OpenConsole) -> None:
+    async with open_console("/console/links", "status of 503") as page:
         for path in ("domains", "tags"):
             await page.route(f"**/api/{path}*", lambda route: route.fulfill(status=503, json={}))
             await page.get_by_role("button", name="Create many").click()

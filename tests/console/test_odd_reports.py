@@ -6,8 +6,7 @@ from datetime import UTC, datetime
 
 from playwright.async_api import Locator, Page, Route, expect
 
-from tests.console.conftest import OpenPage
-from tests.console.people import sign_in
+from tests.console.conftest import OpenConsole
 from tests.console.report_queries import phones_and_desktops, query_of
 from tests.conversions.scene import applied
 from tests.factories import create_event_config, create_link, make_click, make_conversion
@@ -17,13 +16,12 @@ from tracker.service.services import Services
 
 
 async def test_a_filter_that_is_refused_can_be_removed(
-    open_page: OpenPage, services: Services, account: Account
+    open_console: OpenConsole, services: Services, account: Account
 ) -> None:
     await phones_and_desktops(services, account)
-    async with open_page() as (page, problems):
-        problems.expected.append("400 (Bad Request)")
-        await sign_in(services, page, account.id)
-        await page.goto("/console/overview?link=unknown&utm_campaign=spring%252C sale%2525")
+    async with open_console(
+        "/console/overview?link=unknown&utm_campaign=spring%252C sale%2525", "400 (Bad Request)"
+    ) as page:
         await expect(page.get_by_role("alert")).to_contain_text("filter")
         await page.get_by_role("button", name="Remove Link is").click()
         await expect(page.get_by_text("UTM campaign is spring, sale%")).to_be_visible()
@@ -31,14 +29,12 @@ async def test_a_filter_that_is_refused_can_be_removed(
 
 
 async def test_conversions_without_a_link_are_no_filter(
-    open_page: OpenPage, services: Services, account: Account
+    open_console: OpenConsole, services: Services, account: Account
 ) -> None:
     config = await create_event_config(services, account.id, name="Purchase")
     own = {"account_id": account.id.bytes, "event_config_id": config.id.bytes}
     await applied(services, [make_conversion(1, None, at=now_ms(), **own)])
-    async with open_page() as (page, _):
-        await sign_in(services, page, account.id)
-        await page.goto("/console/overview?measure=conversions")
+    async with open_console("/console/overview?measure=conversions") as page:
         links = page.get_by_role("region", name="Links")
         await expect(links.get_by_text("No click")).to_be_visible()
         await expect(links.locator(".ranks button, .ranks a")).to_have_count(0)
@@ -55,12 +51,12 @@ async def drag(page: Page, series: Locator, begin: float, end: float) -> None:
 
 
 async def test_steps_that_are_dragged_over_are_all_that_is_shown_then(
-    open_page: OpenPage, services: Services, account: Account
+    open_console: OpenConsole, services: Services, account: Account
 ) -> None:
     await create_link(services, account.id)
-    async with open_page() as (page, _):
-        await sign_in(services, page, account.id)
-        await page.goto("/console/overview?from=2026-01-15&to=2026-04-10&interval=month")
+    async with open_console(
+        "/console/overview?from=2026-01-15&to=2026-04-10&interval=month"
+    ) as page:
         await expect(page.locator(".series svg.lines")).to_be_visible()
         await drag(page, page.locator(".series").first, 0.0, 0.3)
         await expect(page.get_by_label("From")).to_have_value("2026-01-15")
@@ -68,12 +64,10 @@ async def test_steps_that_are_dragged_over_are_all_that_is_shown_then(
 
 
 async def test_arrow_keys_scroll_a_wide_table_and_years_are_typed_digit_by_digit(
-    open_page: OpenPage, services: Services, account: Account
+    open_console: OpenConsole, services: Services, account: Account
 ) -> None:
     await phones_and_desktops(services, account)
-    async with open_page(viewport={"width": 360, "height": 740}) as (page, _):
-        await sign_in(services, page, account.id)
-        await page.goto("/console/overview")
+    async with open_console("/console/overview", viewport={"width": 360, "height": 740}) as page:
         heat = page.locator(".heat-map")
         await heat.get_by_text("As a table").click()
         table = heat.get_by_role("region")
@@ -90,7 +84,7 @@ async def test_arrow_keys_scroll_a_wide_table_and_years_are_typed_digit_by_digit
 
 
 async def test_a_report_that_arrives_while_a_day_is_typed_takes_no_digit_away(
-    open_page: OpenPage, services: Services, account: Account
+    open_console: OpenConsole, services: Services, account: Account
 ) -> None:
     january = int(datetime(2026, 1, 15, 12, tzinfo=UTC).timestamp() * 1000)
     await applied(services, [make_click(account.id, at=january)])
@@ -100,9 +94,7 @@ async def test_a_report_that_arrives_while_a_day_is_typed_takes_no_digit_away(
         await released.wait()
         await route.continue_()
 
-    async with open_page() as (page, _):
-        await sign_in(services, page, account.id)
-        await page.goto("/console/overview?from=2026-03-03&to=2026-03-05")
+    async with open_console("/console/overview?from=2026-03-03&to=2026-03-05") as page:
         clicks = page.locator(".tile", has_text="Clicks").first.locator("strong")
         await expect(clicks).to_have_text("0")
         await page.route("**/api/reports/overview*", hold)

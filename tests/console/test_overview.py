@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.async_api import Page, expect
 
-from tests.console.conftest import OpenPage
+from tests.console.conftest import OpenConsole, OpenPage
 from tests.console.people import sign_in
 from tests.console.report_queries import phones_and_desktops, query_of
 from tests.console.scene import HOSTILE
@@ -53,7 +53,12 @@ async def table(page: Page) -> list[list[str]]:
     [("Europe/Berlin", "hour", 49), ("Australia/Lord_Howe", "day", 27)],
 )
 async def test_the_figures_on_the_page_are_those_of_the_api_over_a_change_of_clocks(
-    open_page: OpenPage, services: Services, account: Account, zone: str, interval: str, steps: int
+    open_console: OpenConsole,
+    services: Services,
+    account: Account,
+    zone: str,
+    interval: str,
+    steps: int,
 ) -> None:
     await services.stores.mongodb["accounts"].update_one(
         {"_id": account.id}, {"$set": {"time_zone": zone}}
@@ -69,9 +74,9 @@ async def test_the_figures_on_the_page_are_those_of_the_api_over_a_change_of_clo
     ]
     await store(services, Random(0), clicks, [], {account.id.bytes: calendar_of(zone)})
     days = ("2026-10-01", "2026-10-27") if interval == "day" else ("2026-10-24", "2026-10-25")
-    async with open_page() as (page, _):
-        await sign_in(services, page, account.id)
-        await page.goto(f"/console/overview?from={days[0]}&to={days[1]}&interval={interval}")
+    async with open_console(
+        f"/console/overview?from={days[0]}&to={days[1]}&interval={interval}"
+    ) as page:
         await expect(page.locator(".tile")).to_have_count(7)
         answer = await overview(page)
         await expect(page.get_by_text(f"Days of {zone}")).to_be_visible()
@@ -82,12 +87,10 @@ async def test_the_figures_on_the_page_are_those_of_the_api_over_a_change_of_clo
 
 
 async def test_clicking_rows_filters_and_the_address_keeps_it(
-    open_page: OpenPage, services: Services, account: Account
+    open_console: OpenConsole, services: Services, account: Account
 ) -> None:
     await phones_and_desktops(services, account)
-    async with open_page() as (page, _):
-        await sign_in(services, page, account.id)
-        await page.goto("/console")
+    async with open_console("/console") as page:
         await expect(page).to_have_url(f"{services.settings.base_url}/console/overview")
         await expect(page.locator(".tile").first.locator("strong")).to_have_text("5")
         await page.get_by_role("button", name="Germany").click()
@@ -137,12 +140,10 @@ async def test_filters_have_their_names_whatever_panels_are_open(
 
 
 async def test_a_filter_is_found_by_search_and_the_long_tail_in_details(
-    open_page: OpenPage, services: Services, account: Account
+    open_console: OpenConsole, services: Services, account: Account
 ) -> None:
     await phones_and_desktops(services, account)
-    async with open_page() as (page, _):
-        await sign_in(services, page, account.id)
-        await page.goto("/console/overview")
+    async with open_console("/console/overview") as page:
         await page.get_by_role("button", name="Filter").click()
         dialog = page.get_by_role("dialog")
         await dialog.get_by_label("By", exact=True).select_option("browser")
@@ -161,12 +162,10 @@ async def test_a_filter_is_found_by_search_and_the_long_tail_in_details(
 
 
 async def test_periods_are_chosen_stepped_and_compared(
-    open_page: OpenPage, services: Services, account: Account
+    open_console: OpenConsole, services: Services, account: Account
 ) -> None:
     await phones_and_desktops(services, account)
-    async with open_page() as (page, _):
-        await sign_in(services, page, account.id)
-        await page.goto("/console/overview?period=yesterday")
+    async with open_console("/console/overview?period=yesterday") as page:
         clicks = page.locator(".tile").first
         await expect(clicks.locator("strong")).to_have_text("5")
         await expect(clicks).to_contain_text("new")
@@ -191,12 +190,10 @@ async def test_periods_are_chosen_stepped_and_compared(
 
 
 async def test_a_file_has_exactly_what_is_shown(
-    open_page: OpenPage, services: Services, account: Account, tmp_path: Path
+    open_console: OpenConsole, services: Services, account: Account, tmp_path: Path
 ) -> None:
     await phones_and_desktops(services, account)
-    async with open_page() as (page, _):
-        await sign_in(services, page, account.id)
-        await page.goto("/console/overview?country=DE&compare=none")
+    async with open_console("/console/overview?country=DE&compare=none") as page:
         await expect(page.locator(".tile").first.locator("strong")).to_have_text("3")
         await page.get_by_role("button", name="Download as CSV").click()
         async with page.expect_download() as downloading:
@@ -208,12 +205,10 @@ async def test_a_file_has_exactly_what_is_shown(
 
 
 async def test_a_link_has_its_own_report_and_its_last_clicks(
-    open_page: OpenPage, services: Services, account: Account
+    open_console: OpenConsole, services: Services, account: Account
 ) -> None:
     link = await phones_and_desktops(services, account)
-    async with open_page() as (page, _):
-        await sign_in(services, page, account.id)
-        await page.goto(f"/console/links/{link.id}")
+    async with open_console(f"/console/links/{link.id}") as page:
         await expect(page.locator(".tile").first.locator("strong")).to_have_text("3")
         await expect(page.get_by_role("button", name="Germany")).to_be_visible()
         clicks = page.get_by_role("table", name="Last clicks")
@@ -225,15 +220,13 @@ async def test_a_link_has_its_own_report_and_its_last_clicks(
 
 
 async def test_the_charts_of_a_webhook_are_shown(
-    open_page: OpenPage, services: Services, account: Account
+    open_console: OpenConsole, services: Services, account: Account
 ) -> None:
     webhook = await create_webhook(services, account.id)
     await phones_and_desktops(services, account)
     done = {"at": now(), "milliseconds": 42, "code": 200, "answer": "", "error": None}
     change = {"$set": {"status": "delivered", "attempts": [done]}}
     await services.stores.mongodb["deliveries"].update_many({}, change)
-    async with open_page() as (page, _):
-        await sign_in(services, page, account.id)
-        await page.goto(f"/console/webhooks/{webhook.id}")
+    async with open_console(f"/console/webhooks/{webhook.id}") as page:
         await expect(page.get_by_text("42 ms").first).to_be_visible()
         await expect(page.get_by_text("The last 1 delivery by day").first).to_be_visible()

@@ -1,20 +1,14 @@
 """The common parts, on the page that shows all of them: keyboard, focus, small screens, digits."""
 
-from playwright.async_api import Page, expect
+from playwright.async_api import expect
 
-from tests.console.conftest import OpenPage
+from tests.console.conftest import OpenConsole
 
 STYLE = "/console/style"
 
 
-async def shown(page: Page) -> None:
-    await page.goto(STYLE)
-    await expect(page.get_by_role("heading", name="Parts")).to_be_visible()
-
-
-async def test_a_menu_is_used_with_keys_alone(open_page: OpenPage) -> None:
-    async with open_page() as (page, _):
-        await shown(page)
+async def test_a_menu_is_used_with_keys_alone(open_console: OpenConsole) -> None:
+    async with open_console(STYLE, role=None) as page:
         button = page.get_by_role("button", name="More", exact=True)
         await button.focus()
         await page.keyboard.press("Enter")
@@ -32,9 +26,8 @@ async def test_a_menu_is_used_with_keys_alone(open_page: OpenPage) -> None:
         await expect(page.get_by_role("menuitem", name="Rename")).to_be_hidden()
 
 
-async def test_a_dialog_takes_the_focus_and_gives_it_back(open_page: OpenPage) -> None:
-    async with open_page() as (page, _):
-        await shown(page)
+async def test_a_dialog_takes_the_focus_and_gives_it_back(open_console: OpenConsole) -> None:
+    async with open_console(STYLE, role=None) as page:
         opener = page.get_by_role("button", name="A dialog")
         await opener.click()
         await expect(page.get_by_label("Destination")).to_be_focused()
@@ -43,9 +36,10 @@ async def test_a_dialog_takes_the_focus_and_gives_it_back(open_page: OpenPage) -
         await expect(opener).to_be_focused()
 
 
-async def test_a_question_waits_for_its_text_and_shows_why_it_failed(open_page: OpenPage) -> None:
-    async with open_page() as (page, _):
-        await shown(page)
+async def test_a_question_waits_for_its_text_and_shows_why_it_failed(
+    open_console: OpenConsole,
+) -> None:
+    async with open_console(STYLE, role=None) as page:
         await page.get_by_role("button", name="A question with a text").click()
         dialog = page.get_by_role("dialog", name="Delete the domain?")
         delete = dialog.get_by_role("button", name="Delete", exact=True)
@@ -55,9 +49,8 @@ async def test_a_question_waits_for_its_text_and_shows_why_it_failed(open_page: 
         await expect(dialog.get_by_role("alert")).to_have_text("The service cannot be reached.")
 
 
-async def test_a_draft_outlives_a_reload_until_it_is_forgotten(open_page: OpenPage) -> None:
-    async with open_page() as (page, _):
-        await shown(page)
+async def test_a_draft_outlives_a_reload_until_it_is_forgotten(open_console: OpenConsole) -> None:
+    async with open_console(STYLE, role=None) as page:
         await page.get_by_label("Note").fill("half a sentence")
         await page.reload()
         await expect(page.get_by_label("Note")).to_have_value("half a sentence")
@@ -66,9 +59,8 @@ async def test_a_draft_outlives_a_reload_until_it_is_forgotten(open_page: OpenPa
         await expect(page.get_by_label("Note")).to_have_value("")
 
 
-async def test_long_numbers_in_json_keep_their_digits(open_page: OpenPage) -> None:
-    async with open_page() as (page, _):
-        await shown(page)
+async def test_long_numbers_in_json_keep_their_digits(open_console: OpenConsole) -> None:
+    async with open_console(STYLE, role=None) as page:
         tree = page.locator(".tree")
         await expect(tree).to_contain_text("9007199254740993")
         await expect(tree).to_contain_text('"<b>hello</b>"')
@@ -76,9 +68,8 @@ async def test_long_numbers_in_json_keep_their_digits(open_page: OpenPage) -> No
         await expect(page.get_by_text("{not json")).to_be_visible()
 
 
-async def test_a_series_is_read_by_pointer_keyboard_and_table(open_page: OpenPage) -> None:
-    async with open_page() as (page, _):
-        await shown(page)
+async def test_a_series_is_read_by_pointer_keyboard_and_table(open_console: OpenConsole) -> None:
+    async with open_console(STYLE, role=None) as page:
         series = page.locator(".series").first
         await series.locator(".lines").hover(position={"x": 5, "y": 50})
         line = "day 1: 400 (before, day 1: 200, +100%)"
@@ -94,9 +85,10 @@ async def test_a_series_is_read_by_pointer_keyboard_and_table(open_page: OpenPag
         await expect(series.get_by_role("row")).to_have_count(31)
 
 
-async def test_the_map_and_the_heat_map_say_what_is_under_the_pointer(open_page: OpenPage) -> None:
-    async with open_page() as (page, _):
-        await shown(page)
+async def test_the_map_and_the_heat_map_say_what_is_under_the_pointer(
+    open_console: OpenConsole,
+) -> None:
+    async with open_console(STYLE, role=None) as page:
         world, heat = page.locator(".world-map").first, page.locator(".heat-map").first
         await expect(world).to_contain_text("Without a country: 12")
         await world.locator("path.shade-6").hover()

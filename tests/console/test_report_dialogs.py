@@ -4,7 +4,7 @@ import pytest
 from playwright.async_api import Page, expect
 
 from tests.console.accessibility import NARROW, violations
-from tests.console.conftest import OpenPage
+from tests.console.conftest import OpenConsole, OpenPage
 from tests.console.people import sign_in
 from tests.console.scene import HOSTILE, create_scene
 from tests.factories import create_share, create_view
@@ -34,12 +34,12 @@ async def open_dialog(page: Page, name: str) -> None:
 
 @pytest.mark.parametrize("name", ["Filter", "Views", "Share", "Details of", "palette"])
 async def test_a_dialog_of_the_report_is_accessible_and_fits_a_phone(
-    open_page: OpenPage, services: Services, account: Account, name: str
+    open_console: OpenConsole, services: Services, account: Account, name: str
 ) -> None:
     await create_scene(services, account.id)
-    async with open_page(viewport=NARROW, reduced_motion="reduce") as (page, _):
-        await sign_in(services, page, account.id)
-        await page.goto("/console/overview?bots=include")
+    async with open_console(
+        "/console/overview?bots=include", viewport=NARROW, reduced_motion="reduce"
+    ) as page:
         await expect(page.locator(".tile").first.locator("strong")).to_have_text("1")
         await open_dialog(page, name)
         dialog = page.get_by_role("dialog")

@@ -3,7 +3,7 @@
 import pytest
 from playwright.async_api import Page, expect
 
-from tests.console.conftest import OpenPage
+from tests.console.conftest import OpenConsole
 from tests.console.people import sign_in
 from tests.factories import create_member, create_person
 from tracker.access.principal import Author
@@ -13,11 +13,9 @@ from tracker.service.services import Services
 
 
 async def test_a_key_is_generated_shown_once_and_revoked(
-    open_page: OpenPage, services: Services, account: Account
+    open_console: OpenConsole, services: Services, account: Account
 ) -> None:
-    async with open_page() as (page, _):
-        await sign_in(services, page, account.id)
-        await page.goto("/console/settings")
+    async with open_console("/console/settings") as page:
         await expect(page.get_by_role("heading", name="API Keys", exact=True)).to_be_visible()
         await page.get_by_role("button", name="Generate New Key").first.click()
         dialog = page.get_by_role("dialog")
@@ -53,12 +51,10 @@ async def three_generations(services: Services, account: Account) -> list[str]:
 
 @pytest.mark.parametrize("with_descendants", [True, False], ids=["with", "without"])
 async def test_a_key_is_listed_below_its_maker_and_revoked_with_it_unless_unticked(
-    open_page: OpenPage, services: Services, account: Account, with_descendants: bool
+    open_console: OpenConsole, services: Services, account: Account, with_descendants: bool
 ) -> None:
     await three_generations(services, account)
-    async with open_page() as (page, _):
-        await sign_in(services, page, account.id)
-        await page.goto("/console/settings")
+    async with open_console("/console/settings") as page:
         names = page.locator("tbody strong")
         await expect(names).to_have_text(["shop server", "parent", "child", "grandchild"])
         await expect(page.get_by_role("row", name="made with “child”")).to_be_visible()
@@ -85,11 +81,9 @@ async def test_a_key_is_listed_below_its_maker_and_revoked_with_it_unless_untick
 
 
 async def test_the_account_is_renamed_and_its_rules_are_switched(
-    open_page: OpenPage, services: Services, account: Account
+    open_console: OpenConsole, services: Services, account: Account
 ) -> None:
-    async with open_page() as (page, _):
-        await sign_in(services, page, account.id)
-        await page.goto("/console/settings/account")
+    async with open_console("/console/settings/account") as page:
         await page.get_by_label("Name", exact=True).fill("Acme Media")
         await page.get_by_role("button", name="Save").first.click()
         await expect(page.get_by_text("Saved")).to_be_visible()
@@ -104,12 +98,9 @@ async def test_the_account_is_renamed_and_its_rules_are_switched(
 
 
 async def test_the_time_zone_changes_with_a_day_that_is_named(
-    open_page: OpenPage, services: Services, account: Account
+    open_console: OpenConsole, services: Services, account: Account
 ) -> None:
-    async with open_page() as (page, problems):
-        problems.expected.append("400 (Bad Request)")
-        await sign_in(services, page, account.id)
-        await page.goto("/console/settings/account")
+    async with open_console("/console/settings/account", "400 (Bad Request)") as page:
         zone = page.get_by_label("Time zone", exact=True)
         await expect(zone).to_have_value("UTC")
         await expect(page.locator("#time-zones option[value='Europe/Berlin']")).to_have_count(1)
@@ -127,11 +118,9 @@ async def test_the_time_zone_changes_with_a_day_that_is_named(
 
 
 async def test_a_member_is_invited_promoted_and_removed(
-    open_page: OpenPage, services: Services, account: Account
+    open_console: OpenConsole, services: Services, account: Account
 ) -> None:
-    async with open_page() as (page, _):
-        await sign_in(services, page, account.id)
-        await page.goto("/console/settings/members")
+    async with open_console("/console/settings/members") as page:
         await page.get_by_role("button", name="Invite", exact=True).click()
         await page.get_by_label("E-mail").fill("eve@example.com")
         await page.get_by_label("Role").select_option("viewer")
@@ -158,16 +147,14 @@ async def test_a_member_is_invited_promoted_and_removed(
 
 
 async def test_open_links_are_seen_and_withdrawn(
-    open_page: OpenPage, services: Services, account: Account
+    open_console: OpenConsole, services: Services, account: Account
 ) -> None:
     person = await create_person(services, "eve@example.com", name="Eve")
     await create_member(services, account.id, Role.VIEWER, person)
     await services.accounts.membership.invite(
         Author.operator(account.id), "mia@example.com", Role.OWNER
     )
-    async with open_page() as (page, _):
-        await sign_in(services, page, account.id)
-        await page.goto("/console/settings/members")
+    async with open_console("/console/settings/members") as page:
         await page.get_by_role("button", name="Actions for Eve").click()
         await page.get_by_role("menuitem", name="Reset the password").click()
         await page.get_by_role("button", name="Make a link").click()
@@ -199,11 +186,9 @@ async def _join(page: Page, link: str) -> None:
 
 @pytest.mark.parametrize("role", [Role.VIEWER, Role.EDITOR])
 async def test_other_roles_see_no_keys_and_change_no_settings(
-    open_page: OpenPage, services: Services, account: Account, role: Role
+    open_console: OpenConsole, role: Role
 ) -> None:
-    async with open_page() as (page, _):
-        await sign_in(services, page, account.id, role)
-        await page.goto("/console/settings")
+    async with open_console("/console/settings", role=role) as page:
         await expect(page.get_by_role("heading", name="Account", exact=True)).to_be_visible()
         settings = page.get_by_role("navigation", name="Settings")
         await expect(settings.get_by_role("link")).to_have_text(
@@ -216,11 +201,9 @@ async def test_other_roles_see_no_keys_and_change_no_settings(
 
 
 async def test_the_audit_log_names_who_did_what_and_is_filtered(
-    open_page: OpenPage, services: Services, account: Account
+    open_console: OpenConsole, account: Account
 ) -> None:
-    async with open_page() as (page, _):
-        await sign_in(services, page, account.id)
-        await page.goto("/console/settings/account")
+    async with open_console("/console/settings/account") as page:
         await page.get_by_label("Name", exact=True).fill("Acme Media")
         await page.get_by_role("button", name="Save").first.click()
         await expect(page.get_by_text("Saved")).to_be_visible()

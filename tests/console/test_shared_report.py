@@ -8,7 +8,7 @@ import msgspec
 import orjson
 from playwright.async_api import Page, Request, expect
 
-from tests.console.conftest import OpenPage
+from tests.console.conftest import OpenConsole, OpenPage
 from tests.console.people import sign_in
 from tests.conversions.scene import applied
 from tests.factories import create_link, create_share, make_click, make_conversion
@@ -116,11 +116,9 @@ async def test_a_share_without_a_measure_has_the_first_rows_by_clicks(
 
 
 async def test_every_period_of_the_overview_rolls_and_the_dialog_says_its_days(
-    open_page: OpenPage, services: Services, account: Account
+    open_console: OpenConsole,
 ) -> None:
-    async with open_page() as (page, _):
-        await sign_in(services, page, account.id)
-        await page.goto("/console/overview")
+    async with open_console("/console/overview") as page:
         options = page.get_by_label("Period").locator("option")
         await expect(options.first).to_be_attached()
         periods = [await one.get_attribute("value") or "" for one in await options.all()]
@@ -155,7 +153,7 @@ async def test_every_period_of_the_overview_rolls_and_the_dialog_says_its_days(
 
 
 async def test_the_list_says_which_shares_are_active_ended_and_revoked(
-    open_page: OpenPage, services: Services, account: Account
+    open_console: OpenConsole, services: Services, account: Account
 ) -> None:
     shares = {
         name: await create_share(services, account.id, name)
@@ -169,9 +167,7 @@ async def test_the_list_says_which_shares_are_active_ended_and_revoked(
     await services.sharing.shares.revoke(revoked_id)
     revoked = await services.stores.mongodb["shares"].find_one({"_id": revoked_id})
     assert revoked is not None
-    async with open_page() as (page, _):
-        await sign_in(services, page, account.id)
-        await page.goto("/console/settings/shares")
+    async with open_console("/console/settings/shares") as page:
         for name, state in (
             ("Endless", "Active, no end"),
             ("Ending", f"Active until {ends['Ending']:%-d %b %Y}"),

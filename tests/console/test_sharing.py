@@ -4,7 +4,7 @@ from urllib.parse import urlsplit
 
 from playwright.async_api import Page, expect
 
-from tests.console.conftest import OpenPage
+from tests.console.conftest import OpenConsole, OpenPage
 from tests.console.people import sign_in
 from tests.console.scene import HOSTILE
 from tests.conversions.scene import applied
@@ -72,12 +72,12 @@ async def test_a_stranger_sees_what_is_shared_until_it_is_revoked(
 
 
 async def test_a_view_is_saved_opened_and_deleted(
-    open_page: OpenPage, services: Services, account: Account
+    open_console: OpenConsole, services: Services, account: Account
 ) -> None:
     await a_click(services, account)
-    async with open_page() as (page, _):
-        await sign_in(services, page, account.id, Role.EDITOR)
-        await page.goto("/console/overview?country=DE&period=7d&measure=uniqueClicks")
+    async with open_console(
+        "/console/overview?country=DE&period=7d&measure=uniqueClicks", role=Role.EDITOR
+    ) as page:
         await page.get_by_role("button", name="Views").click()
         dialog = page.get_by_role("dialog")
         await dialog.get_by_label("Save what is shown as").fill(HOSTILE)
@@ -94,13 +94,11 @@ async def test_a_view_is_saved_opened_and_deleted(
 
 
 async def test_the_palette_finds_pages_links_and_tags_for_the_text_as_it_is(
-    open_page: OpenPage, services: Services, account: Account
+    open_console: OpenConsole, services: Services, account: Account
 ) -> None:
     tag = await services.links.tags.create(account.id, HOSTILE)
     link = await create_link(services, account.id, "spring", internal_name="Spring offer")
-    async with open_page() as (page, _):
-        await sign_in(services, page, account.id)
-        await page.goto("/console/tags")
+    async with open_console("/console/tags") as page:
         await expect(page.get_by_role("heading", name="Tags")).to_be_visible()
         search = page.get_by_role("combobox", name="Page, link or tag")
         for text, option, leads in (
@@ -123,13 +121,11 @@ async def test_the_palette_finds_pages_links_and_tags_for_the_text_as_it_is(
 
 
 async def test_a_share_that_was_only_read_for_a_measure_is_not_called_never_opened(
-    open_page: OpenPage, services: Services, account: Account
+    open_console: OpenConsole, services: Services, account: Account
 ) -> None:
     share, _ = await create_share(services, account.id)
     services.sharing.share_opens.count(share.id, 0)
     await services.sharing.share_opens.store()
-    async with open_page() as (page, _):
-        await sign_in(services, page, account.id)
-        await page.goto("/console/settings/shares")
+    async with open_console("/console/settings/shares") as page:
         cell = page.get_by_role("cell").filter(has_text="0 times")
         await expect(cell.locator("time")).to_have_count(1)

@@ -9,7 +9,7 @@ import pytest
 from playwright.async_api import Locator, Page, expect
 
 from config.settings import Settings
-from tests.console.conftest import OpenPage
+from tests.console.conftest import OpenConsole, OpenPage
 from tests.console.people import sign_in
 from tests.conversions.scene import drained, stored_events
 from tests.factories import CHROME, create_event_config, create_link
@@ -105,14 +105,12 @@ def tile(page: Page, name: str) -> Locator:
 
 
 async def test_a_visitor_s_click_and_conversion_are_no_steps(
-    open_page: OpenPage, services: Services, account: Account
+    open_console: OpenConsole, services: Services, account: Account
 ) -> None:
     """Opening the link oneself is a visitor's click, as the page says."""
     link = await create_link(services, account.id, "a", f"{services.settings.base_url}/healthz")
     await create_event_config(services, account.id)
-    async with open_page(user_agent=CHROME) as (page, _):
-        await sign_in(services, page, account.id)
-        await page.goto(f"/c/{link.slug}")
+    async with open_console(f"/c/{link.slug}", user_agent=CHROME) as page:
         await drained(services)
         await page.goto("/console/start")
         await expect(page.get_by_text("click, and it counts")).to_be_visible()
@@ -123,14 +121,11 @@ async def test_a_visitor_s_click_and_conversion_are_no_steps(
 
 
 async def test_a_link_that_is_paused_is_said_to_be_paused(
-    open_page: OpenPage, services: Services, account: Account
+    open_console: OpenConsole, services: Services, account: Account
 ) -> None:
     link = await create_link(services, account.id)
     await services.links.links.change(link.id, {"active": False})
-    async with open_page() as (page, problems):
-        problems.expected.append("400 (Bad Request)")
-        await sign_in(services, page, account.id)
-        await page.goto("/console/start")
+    async with open_console("/console/start", "400 (Bad Request)") as page:
         await page.get_by_role("button", name="Make a test click").click()
         await expect(page.get_by_role("alert")).to_have_text(
             "This link is paused, so its visitors get 404. Activate it first."
@@ -138,11 +133,9 @@ async def test_a_link_that_is_paused_is_said_to_be_paused(
 
 
 async def test_who_may_change_nothing_is_told_who_can(
-    open_page: OpenPage, services: Services, account: Account
+    open_console: OpenConsole, services: Services, account: Account
 ) -> None:
     await create_link(services, account.id)
-    async with open_page() as (page, _):
-        await sign_in(services, page, account.id, Role.VIEWER)
-        await page.goto("/console/start")
+    async with open_console("/console/start", role=Role.VIEWER) as page:
         await expect(page.get_by_text("Somebody who may change links")).to_be_visible()
         await expect(page.get_by_role("button", name="Make a test click")).to_have_count(0)

@@ -2,21 +2,14 @@
 
 from playwright.async_api import expect
 
-from tests.console.conftest import OpenPage
-from tests.console.people import sign_in
+from tests.console.conftest import OpenConsole
 from tests.factories import create_link
-from tracker.access.roles import Role
 from tracker.accounts.accounts import Account
 from tracker.service.services import Services
 
 
-async def test_a_tag_is_created_renamed_undone_and_deleted(
-    open_page: OpenPage, services: Services, account: Account
-) -> None:
-    async with open_page() as (page, problems):
-        problems.expected.append("400")
-        await sign_in(services, page, account.id)
-        await page.goto("/console/tags")
+async def test_a_tag_is_created_renamed_undone_and_deleted(open_console: OpenConsole) -> None:
+    async with open_console("/console/tags", "400") as page:
         await page.get_by_role("button", name="Create your first tag").click()
         await page.get_by_label("Name", exact=True).fill("Spring")
         await page.keyboard.press("Enter")
@@ -42,25 +35,10 @@ async def test_a_tag_is_created_renamed_undone_and_deleted(
 
 
 async def test_the_number_of_links_leads_to_them(
-    open_page: OpenPage, services: Services, account: Account
+    open_console: OpenConsole, services: Services, account: Account
 ) -> None:
     tag = await services.links.tags.create(account.id, "<img src=x onerror=alert(1)>")
     await create_link(services, account.id, tags=[tag.id])
-    async with open_page() as (page, _):
-        await sign_in(services, page, account.id)
-        await page.goto("/console/tags")
+    async with open_console("/console/tags") as page:
         link = page.get_by_role("link", name="1 link with <img src=x onerror=alert(1)>")
         await expect(link).to_have_attribute("href", f"/console/links?tags={tag.id}")
-
-
-async def test_a_viewer_sees_tags_and_changes_none(
-    open_page: OpenPage, services: Services, account: Account
-) -> None:
-    await services.links.tags.create(account.id, "Spring")
-    async with open_page() as (page, _):
-        await sign_in(services, page, account.id, Role.VIEWER)
-        await page.goto("/console/tags")
-        await expect(page.get_by_role("cell", name="Spring", exact=True)).to_be_visible()
-        await expect(page.locator("main").get_by_role("button")).to_have_count(0)
-        await page.keyboard.press("c")
-        await expect(page.get_by_role("dialog")).to_have_count(0)

@@ -2,8 +2,7 @@
 
 from playwright.async_api import Page, expect
 
-from tests.console.conftest import OpenPage
-from tests.console.people import sign_in
+from tests.console.conftest import OpenConsole
 from tests.conversions.scene import drained
 from tests.factories import CHROME, create_link
 from tracker.accounts.accounts import Account
@@ -11,12 +10,10 @@ from tracker.service.services import Services
 
 
 async def test_a_link_of_the_form_is_reported_by_its_utm_source(
-    open_page: OpenPage, services: Services, account: Account
+    open_console: OpenConsole, services: Services
 ) -> None:
     landing = f"{services.settings.base_url}/healthz"
-    async with open_page(user_agent=CHROME) as (page, _):
-        await sign_in(services, page, account.id)
-        await page.goto("/console/links")
+    async with open_console("/console/links", user_agent=CHROME) as page:
         await page.get_by_role("button", name="New link").click()
         dialog = page.get_by_role("dialog")
         await dialog.get_by_label("Destination").fill(landing)
@@ -47,7 +44,7 @@ async def names(page: Page, *expected: str) -> None:
 
 
 async def test_the_list_shows_utm_values_and_finds_the_links_that_share_one(
-    open_page: OpenPage, services: Services, account: Account
+    open_console: OpenConsole, services: Services, account: Account
 ) -> None:
     for name, query in {
         "One": "utm_source=a,b&utm_medium=email",
@@ -56,9 +53,7 @@ async def test_the_list_shows_utm_values_and_finds_the_links_that_share_one(
     }.items():
         url = f"https://shop.example/?{query}"
         await create_link(services, account.id, name, url, internal_name=name)
-    async with open_page() as (page, _):
-        await sign_in(services, page, account.id)
-        await page.goto("/console/links?sort=oldest")
+    async with open_console("/console/links?sort=oldest") as page:
         await names(page, "One", "Two", "Three")
         await page.get_by_role("link", name="a,b", exact=True).first.click()
         await names(page, "One", "Two")

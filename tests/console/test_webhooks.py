@@ -2,7 +2,7 @@
 
 from playwright.async_api import expect
 
-from tests.console.conftest import OpenPage
+from tests.console.conftest import OpenConsole, OpenPage
 from tests.console.people import sign_in
 from tests.factories import create_webhook
 from tests.webhooks.receiver import receiving
@@ -128,15 +128,13 @@ def _attempt(at: object) -> dict[str, object]:
 
 
 async def test_what_failed_and_is_tried_again_is_said_to_be_retried(
-    open_page: OpenPage, services: Services, account: Account
+    open_console: OpenConsole, services: Services, account: Account
 ) -> None:
     webhook = await create_webhook(services, account.id)
     await converted(services, account.id, 2)
     attempts = {"$set": {"attempts": [_attempt(webhook.created_at)]}}
     await services.stores.mongodb["deliveries"].update_one({}, attempts)
-    async with open_page() as (page, _):
-        await sign_in(services, page, account.id)
-        await page.goto(f"/console/webhooks/{webhook.id}")
+    async with open_console(f"/console/webhooks/{webhook.id}") as page:
         for state, number in (("Failed", 0), ("Retrying", 1), ("Waiting", 1)):
             figure = page.locator(".figures div").filter(has=page.get_by_text(state, exact=True))
             await expect(figure.get_by_role("definition")).to_have_text(str(number))
@@ -146,12 +144,10 @@ async def test_what_failed_and_is_tried_again_is_said_to_be_retried(
 
 
 async def test_a_disabled_webhook_says_why(
-    open_page: OpenPage, services: Services, account: Account
+    open_console: OpenConsole, services: Services, account: Account
 ) -> None:
     webhook = await create_webhook(services, account.id)
     disabled = {"active": False, "disabled_reason": "gone", "disabled_at": webhook.created_at}
     await services.stores.mongodb["webhooks"].update_one({"_id": webhook.id}, {"$set": disabled})
-    async with open_page() as (page, _):
-        await sign_in(services, page, account.id)
-        await page.goto("/console/webhooks")
+    async with open_console("/console/webhooks") as page:
         await expect(page.get_by_text("its receiver answered 410 Gone")).to_be_visible()
