@@ -36,6 +36,21 @@ def post(fields: bytes, body: bytes = b"") -> bytes:
     return b"POST / HTTP/1.1\r\n" + HOST + fields + b"\r\n" + body
 
 
+def sized(length: bytes, body: bytes = b"") -> bytes:
+    """Return a request with this Content-Length."""
+    return post(b"Content-Length: %b\r\n" % length, body)
+
+
+def hosted(host: bytes) -> bytes:
+    """Return a request with this Host alone."""
+    return b"GET / HTTP/1.1\r\nHost: %b\r\n\r\n" % host
+
+
+def old(connection: bytes) -> bytes:
+    """Return a request of HTTP/1.0 with this Connection."""
+    return get(b"Connection: %b\r\n" % connection, b"GET / HTTP/1.0")
+
+
 def coded(coding: bytes) -> bytes:
     """Return a request with this Transfer-Encoding and an empty body in chunks."""
     return post(b"Transfer-Encoding: %b\r\n" % coding, b"0\r\n\r\n")

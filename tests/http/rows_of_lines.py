@@ -13,9 +13,11 @@ from tests.http.row import (
     kept,
     line,
     of_lines,
+    old,
     post,
     refused,
     saw,
+    sized,
 )
 
 CONNECTIONS = (
@@ -26,7 +28,7 @@ CONNECTIONS = (
     Row("two requests", get() * 2, kept(GET, GET)),
     Row("ten requests", get() * 10, kept(*[GET] * 10)),
     Row("a request and half of one", get() + get()[:20], kept(GET)),
-    Row("a body and a request", post(b"Content-Length: 2\r\n", b"ab") + get(), kept(AB, GET)),
+    Row("a body and a request", sized(b"2", b"ab") + get(), kept(AB, GET)),
     Row("chunks and a request", chunked(b"2\r\nab\r\n0\r\n\r\n") + get(), kept(AB, GET)),
     Row("order", line(b"GET /1") + line(b"GET /2"), kept(saw("GET", "/1"), saw("GET", "/2"))),
     Row("close", get(b"Connection: close\r\n"), closed(GET)),
@@ -41,25 +43,13 @@ CONNECTIONS = (
     Row("an empty Connection field", get(b"Connection:\r\n"), kept(GET)),
     Row("1.0", b"GET / HTTP/1.0\r\n" + HOST + b"\r\n", closed(GET)),
     Row("1.0 without Host", b"GET / HTTP/1.0\r\n\r\n", closed(saw("GET", host="127.0.0.1"))),
-    Row("1.0 keep-alive", get(b"Connection: keep-alive\r\n", b"GET / HTTP/1.0"), kept(GET)),
-    Row("1.0 Keep-Alive", get(b"Connection: Keep-Alive\r\n", b"GET / HTTP/1.0"), kept(GET)),
-    Row(
-        "1.0 keep-alive among options",
-        get(b"Connection: keep-alive, foo\r\n", b"GET / HTTP/1.0"),
-        kept(GET),
-    ),
-    Row(
-        "1.0 keep-alive after a space and a comma",
-        get(b"Connection: foo , keep-alive\r\n", b"GET / HTTP/1.0"),
-        kept(GET),
-    ),
-    Row("1.0 another option", get(b"Connection: closed\r\n", b"GET / HTTP/1.0"), closed(GET)),
-    Row(
-        "1.0 keep-alive twice",
-        get(b"Connection: keep-alive\r\n", b"GET / HTTP/1.0") * 2,
-        kept(GET, GET),
-    ),
-    Row("1.0 close", get(b"Connection: close\r\n", b"GET / HTTP/1.0"), closed(GET)),
+    Row("1.0 keep-alive", old(b"keep-alive"), kept(GET)),
+    Row("1.0 Keep-Alive", old(b"Keep-Alive"), kept(GET)),
+    Row("1.0 keep-alive among options", old(b"keep-alive, foo"), kept(GET)),
+    Row("1.0 keep-alive after a space and a comma", old(b"foo , keep-alive"), kept(GET)),
+    Row("1.0 another option", old(b"closed"), closed(GET)),
+    Row("1.0 keep-alive twice", old(b"keep-alive") * 2, kept(GET, GET)),
+    Row("1.0 close", old(b"close"), closed(GET)),
     Row(
         "1.0 with a body",
         b"POST / HTTP/1.0\r\n" + HOST + b"Content-Length: 2\r\n\r\nab",
@@ -101,11 +91,7 @@ CONNECTIONS = (
     Row("empty lines before", b"\r\n\r\n\r\n" + get(), kept(GET)),
     Row("many empty lines before", b"\r\n" * 40 + get(), kept(GET)),
     Row("an empty line between", get() + b"\r\n" + get(), kept(GET, GET)),
-    Row(
-        "an empty line after a body",
-        post(b"Content-Length: 2\r\n", b"ab") + b"\r\n" + get(),
-        kept(AB, GET),
-    ),
+    Row("an empty line after a body", sized(b"2", b"ab") + b"\r\n" + get(), kept(AB, GET)),
     Row("a bare LF before", b"\n" + get(), refused()),
     Row("a bare CR before", b"\r" + get(), refused()),
     Row("a space before", b" " + get(), refused()),
@@ -114,10 +100,7 @@ CONNECTIONS = (
 )
 
 METHODS = (
-    *of_lines(
-        refused(),
-        *(b"GE(T /", b"GET: /", b"GE\0T /", b"G\xc9T /", b" /"),
-    ),
+    *of_lines(refused(), *(b"GE(T /", b"GET: /", b"GE\0T /", b"G\xc9T /", b" /")),
     *of_lines(
         UNKNOWN,
         *(b"get /", b"FOO /", b"PROPFIND /", b"TRACE /", b"CONNECT a.example:80", b"CONNECT *"),

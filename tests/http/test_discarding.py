@@ -8,13 +8,11 @@ import pytest
 from msgspec.structs import replace
 from tornado.web import HTTPError, RequestHandler, stream_request_body
 
-from tests.http.exchange_record import LIMITS, Transport, recording_application, render
-from tests.http.serving import application, post, serving
+from tests.http.exchange_record import LIMITS
+from tests.http.serving import application, serving
 from tests.waiting import PATIENCE_SECONDS, eventually
 from tracker.http import discarding
-from tracker.http.connection import Connection
 from tracker.http.discarding import TURN_SECONDS, DiscardQueue
-from tracker.http.server_state import ServerState
 
 MANY = 60
 MEGABYTE = 1024 * 1024
@@ -116,27 +114,6 @@ def test_one_that_has_ended_has_no_more_turns() -> None:
 def test_addresses_are_counted_as_for_connections() -> None:
     turns = Turns("a1 b1 c1", counted_as=lambda address: "" if address == "c" else "network")
     assert turns.next(5) == ["a1", "c1", "b1", "c1", "a1"]
-
-
-async def test_of_many_refused_clients_one_reads_at_a_time() -> None:
-    app, _ = recording_application()
-    state = ServerState(app, render, LIMITS, None)
-    refused = [(Connection(state), Transport()) for _ in range(MANY)]
-    for protocol, transport in refused:
-        protocol.connection_made(transport)
-        protocol.data_received(post(b"x" * 1001)[:-1001])
-        assert transport.end == "half-closed"
-
-    def reading() -> list[Connection]:
-        return [protocol for protocol, transport in refused if transport.reading]
-
-    for _ in range(3):
-        await eventually(lambda: len(reading()) == 1)
-        [protocol] = reading()
-        protocol.data_received(PIECE)
-        assert reading() == []
-    for protocol, _ in refused:
-        protocol.connection_lost(None)
 
 
 async def send(port: int, host: str, size: int) -> bytes:

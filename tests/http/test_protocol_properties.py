@@ -7,8 +7,6 @@ from hypothesis import strategies as st
 from tornado.platform.asyncio import AsyncIOLoop
 
 from tests.http.conformance import ROWS
-from tests.http.exchange_record import Seen
-from tests.http.serving import get, post
 from tests.http.wild import check_plain, requests_seen
 
 FEW = settings(max_examples=150)
@@ -75,43 +73,3 @@ def test_a_client_may_disconnect_at_any_moment(
 @given(raw=rows | mutated())
 def test_a_plain_head_is_read_as_the_parser_reads_it(raw: bytes) -> None:
     check_plain(raw)
-
-
-bodies = st.binary(max_size=100)
-paths = st.text("abc/?=&%20", max_size=20).map("/".__add__)
-
-
-@st.composite
-def request(draw: st.DrawFn) -> tuple[bytes, Seen]:
-    path = draw(paths)
-    kind = draw(st.sampled_from(["get", "head", "post", "chunked"]))
-    if kind in ("get", "head"):
-        method = kind.upper()
-        return get(path, method=method), Seen(method, path, "localhost", b"")
-    body = draw(bodies)
-    if kind == "post":
-        return post(body, path), Seen("POST", path, "localhost", body)
-    head = get(path, "Transfer-Encoding: chunked\r\n", "POST")
-    framed = b"".join(
-        b"%x\r\n%b\r\n" % (len(piece), piece) for piece in cut(body, draw(places)) if piece
-    )
-    return head + framed + b"0\r\n\r\n", Seen("POST", path, "localhost", body)
-
-
-@FEW
-@given(
-    requests=st.lists(request(), min_size=1, max_size=6),
-    places=places,
-    with_fast_path=st.booleans(),
-)
-def test_good_requests_are_all_answered_in_order(
-    io_loop: AsyncIOLoop,
-    requests: list[tuple[bytes, Seen]],
-    places: list[int],
-    with_fast_path: bool,
-) -> None:
-    raw = b"".join(sent for sent, _ in requests)
-    seen, kept = io_loop.run_sync(
-        lambda: requests_seen(cut(raw, places), with_fast_path=with_fast_path)
-    )
-    assert (seen, kept) == ([one for _, one in requests], True)
