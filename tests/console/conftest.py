@@ -129,12 +129,6 @@ def client(settings: Settings, indexed: None, io_loop: AsyncIOLoop) -> Iterator[
 
 
 @pytest.fixture
-def account(services: Services, io_loop: AsyncIOLoop) -> Account:
-    made: Account = io_loop.run_sync(lambda: services.accounts.accounts.create("Acme"))
-    return made
-
-
-@pytest.fixture
 def open_page(browser: Browser, services: Services) -> OpenPage:
     """Return a context manager that opens a page of the console; it fails on any console error."""
 

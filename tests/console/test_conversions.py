@@ -270,7 +270,8 @@ def test_the_chart_of_attributed_conversions_names_every_reason_to_be_a_bot() ->
 async def test_times_are_in_the_zone_of_the_days_wherever_the_reader_is(
     open_console: OpenConsole, services: Services, account: Account
 ) -> None:
-    await in_zone(services, account, "Europe/Berlin")
+    chosen = {"$set": {"time_zone": "Europe/Berlin"}}
+    await services.stores.mongodb["accounts"].update_one({"_id": account.id}, chosen)
     at = datetime(2026, 10, 27, 23, 30, tzinfo=UTC)
     common: dict[str, Any] = {"account_id": account.id.bytes, "checked": True}
     await applied(services, [make_conversion(1, at=int(at.timestamp() * 1000), **common)])
@@ -280,19 +281,3 @@ async def test_times_are_in_the_zone_of_the_days_wherever_the_reader_is(
         when = page.locator("tbody tr time")
         await expect(when).to_have_text("28 Oct 2026, 00:30")
         await expect(when).to_have_attribute("title", re.compile("Europe/Berlin$"))
-
-
-async def test_a_zone_that_the_browser_does_not_know_leaves_no_page_blank(
-    open_page: OpenPage, services: Services, account: Account
-) -> None:
-    await in_zone(services, account, "Factory")
-    async with open_page() as (page, _):
-        await sign_in(services, page, account.id)
-        for path in ("overview", "conversions"):
-            await page.goto(f"/console/{path}")
-            await expect(page.get_by_text("Days of Factory")).to_be_visible()
-
-
-async def in_zone(services: Services, account: Account, zone: str) -> None:
-    chosen = {"$set": {"time_zone": zone}}
-    await services.stores.mongodb["accounts"].update_one({"_id": account.id}, chosen)

@@ -10,11 +10,8 @@ from tests.console.accessibility import ROUTES, path_of
 from tests.console.conftest import OpenConsole, OpenPage
 from tests.console.people import sign_in
 from tests.console.scene import create_scene
-from tests.conversions.scene import applied
-from tests.factories import make_click
 from tracker.access.roles import Role
 from tracker.accounts.accounts import Account
-from tracker.clock import now_ms
 from tracker.service.services import Services
 
 OF_OWNERS: Final = ("/console/settings/keys", "/console/settings/audit")
@@ -79,17 +76,6 @@ async def test_a_mistake_in_the_address_is_answered_in_words_without_a_useless_b
             await settled(page)
             assert not [text for text in await notes.all_inner_texts() if RAW.search(text)]
             await expect(page.get_by_role("button", name="Try again")).to_have_count(0)
-
-
-async def test_a_report_of_too_many_tests_says_what_to_do(
-    open_console: OpenConsole, services: Services, account: Account, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("tracker.reports.answers.counting_of_tests.MAX_TESTS", 0)
-    await applied(services, [make_click(account.id, at=now_ms(), test=True)])
-    async with open_console("/console/overview?period=7d&tests=only", "400 (Bad Request)") as page:
-        await expect(page.get_by_role("alert")).to_have_text(
-            "This report cannot be read: at most 0 tests; ask for fewer days."
-        )
 
 
 async def test_what_may_pass_can_be_tried_again_and_what_has_no_words_keeps_its_text(

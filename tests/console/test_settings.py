@@ -1,5 +1,7 @@
 """The settings as people use them: keys, the account, members, the audit log."""
 
+import re
+
 import pytest
 from playwright.async_api import Page, expect
 
@@ -29,6 +31,10 @@ async def test_a_key_is_generated_shown_once_and_revoked(
         secret = await dialog.locator("code").first.inner_text()
         assert (await services.access.api_keys.authenticate(secret)).id == key.id
         await expect(dialog.get_by_text(f'-H "Authorization: Bearer {secret}"')).to_be_visible()
+        url = re.search(r'"(http[^"]+)"', await dialog.locator("pre").inner_text())
+        assert url is not None
+        asked = await page.request.get(url[1], headers={"Authorization": f"Bearer {secret}"})
+        assert asked.status == 200
         await dialog.get_by_role("button", name="I have copied it").click()
         await page.reload()
         await expect(page.get_by_role("row", name="shop server")).to_be_visible()
@@ -39,14 +45,13 @@ async def test_a_key_is_generated_shown_once_and_revoked(
         assert (await services.access.api_keys.list(account.id))[0].revoked_at is not None
 
 
-async def three_generations(services: Services, account: Account) -> list[str]:
-    """Make keys that made one another; return their secrets, the oldest first."""
-    made = [await services.access.api_keys.create(account.id, "parent")]
+async def three_generations(services: Services, account: Account) -> None:
+    """Make keys that made one another, and one more."""
+    made, _ = await services.access.api_keys.create(account.id, "parent")
     for name in ("child", "grandchild"):
-        by = made[-1][0].principal.actor
-        made.append(await services.access.api_keys.create(account.id, name, created_by=by))
+        by = made.principal.actor
+        made, _ = await services.access.api_keys.create(account.id, name, created_by=by)
     await services.access.api_keys.create(account.id, "shop server")
-    return [secret for _, secret in made]
 
 
 @pytest.mark.parametrize("with_descendants", [True, False], ids=["with", "without"])

@@ -120,18 +120,6 @@ async def test_a_visitor_s_click_and_conversion_are_no_steps(
         await expect(page.get_by_role("button", name="Send a test conversion")).to_be_visible()
 
 
-async def test_a_link_that_is_paused_is_said_to_be_paused(
-    open_console: OpenConsole, services: Services, account: Account
-) -> None:
-    link = await create_link(services, account.id)
-    await services.links.links.change(link.id, {"active": False})
-    async with open_console("/console/start", "400 (Bad Request)") as page:
-        await page.get_by_role("button", name="Make a test click").click()
-        await expect(page.get_by_role("alert")).to_have_text(
-            "This link is paused, so its visitors get 404. Activate it first."
-        )
-
-
 async def test_who_may_change_nothing_is_told_who_can(
     open_console: OpenConsole, services: Services, account: Account
 ) -> None:

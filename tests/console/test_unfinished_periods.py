@@ -142,7 +142,7 @@ async def test_a_day_alone_that_is_not_over_is_a_dashed_dot_and_days_that_are_ov
 
 
 @pytest.mark.usefixtures("at_night")
-async def test_last_days_up_to_yesterday_are_chosen_kept_and_shared(
+async def test_last_days_up_to_yesterday_are_chosen_and_kept(
     open_page: OpenPage, services: Services, account: Account
 ) -> None:
     await visits(services, account, {TODAY: 12, YESTERDAY: 30})
@@ -158,17 +158,6 @@ async def test_last_days_up_to_yesterday_are_chosen_kept_and_shared(
         await page.reload()
         await expect(clicks).to_have_text("30")
         assert "until=yesterday" in page.url
-        await page.get_by_role("button", name="Share", exact=True).click()
-        dialog = page.get_by_role("dialog")
-        await expect(dialog).to_contain_text("“Last 7 days, up to yesterday” rolls")
-        await dialog.get_by_label("Title").fill("Seven")
-        async with page.expect_request("**/api/shares") as asking:
-            await dialog.get_by_role("button", name="Make the link").click()
-        body = (await asking.value).post_data_json
-        assert body is not None
-        report = body["report"]
-        assert (report["lastDays"], report["untilYesterday"]) == (7, True)
-        await dialog.get_by_role("button", name="I have copied it").click()
         await page.get_by_label("Period").select_option("This month")
         await expect(clicks).to_have_text("42")
         await expect(page.get_by_label("Last day")).to_have_count(0)

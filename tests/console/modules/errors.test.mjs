@@ -23,6 +23,8 @@ const CASES = [
   ["bad_request", "filters.country", "must be two letters", "A filter in this address"],
   ["bad_request", "headers.Host", "is set by HTTP", "Header Host: is set by HTTP."],
   ["bad_request", "account_id", "has 9 webhooks, which is the limit", "The account has 9 webhooks"],
+  ["bad_request", "report", "at most 9 tests", "This report cannot be read: at most 9 tests."],
+  ["bad_request", "short link", "is paused", "This link is paused, so its visitors get 404."],
   ["bad_request", "destination_url", "must be a URL", ""],
   ["unknown_code", "slug", "too purple", ""],
 ];
