@@ -25,7 +25,10 @@ _BLANK_LINE: Final = b"\r\n\r\n"
 
 
 class Connection(asyncio.Protocol):
-    """A connection. Its `phase` began at `since`, and `buffer` is consumed up to `offset`."""
+    """A connection. Its `phase` began at `since`, and `buffer` is consumed up to `offset`.
+
+    `served` is true after the first head.
+    """
 
     _flow: FlowControl
     _dispatcher: Dispatcher

@@ -6,7 +6,7 @@ Guarantee: a delegate is notified exactly once: its request is complete, or its 
 import asyncio
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import structlog
 from tornado.gen import convert_yielded
@@ -16,10 +16,13 @@ from tracker.http.body import Body, ChunkedBody, FixedBody
 from tracker.http.exchange import Exchange
 from tracker.http.flow_control import FlowControl
 from tracker.http.head import CHUNKED, Head
-from tracker.http.phase import ANSWERING, BODY, CLOSING, PREPARING, PhasedConnection
+from tracker.http.phase import ANSWERING, BODY, CLOSING, PREPARING
 from tracker.http.rejection import RejectedRequest, rejection
 from tracker.http.request import ReceivedRequest
 from tracker.http.server_state import ServerState
+
+if TYPE_CHECKING:
+    from tracker.http.connection import Connection
 
 log = structlog.get_logger(__name__)
 
@@ -27,7 +30,7 @@ log = structlog.get_logger(__name__)
 class Dispatcher:
     """The link between one connection and its handlers. Each exchange answers through it."""
 
-    def __init__(self, connection: PhasedConnection, state: ServerState, flow: FlowControl) -> None:
+    def __init__(self, connection: "Connection", state: ServerState, flow: FlowControl) -> None:
         self._connection = connection
         self._state = state
         self._flow = flow

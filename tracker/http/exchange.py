@@ -5,7 +5,7 @@ It frames the answer (RFC 9112, section 6). It may outlive its connection: late 
 
 import asyncio
 from collections.abc import Callable
-from typing import Final, NoReturn, Protocol
+from typing import TYPE_CHECKING, Final, NoReturn
 
 from tornado.httputil import (
     HTTPConnection,
@@ -20,25 +20,18 @@ from tracker.http.flow_control import FlowControl
 from tracker.http.head import Head
 from tracker.http.server_state import ServerState
 
+if TYPE_CHECKING:
+    from tracker.http.dispatcher import Dispatcher
+
 _FIELDS_OF_THE_SERVER: Final = frozenset({"Connection", "Content-Length", "Date", "Server"})
 _STATUSES_WITHOUT_BODY: Final = (204, 304)
-
-
-class ExchangeOwner(Protocol):
-    """The dispatcher of an exchange, which is told how its answer has ended."""
-
-    def answered(self, exchange: "Exchange") -> None: ...
-
-    def break_off(self, exchange: "Exchange") -> None: ...
-
-    def cut(self, exchange: "Exchange") -> None: ...
 
 
 class Exchange(HTTPConnection):
     """The tornado.httputil.HTTPConnection of one request. It alone decides about `Connection`."""
 
     def __init__(
-        self, owner: ExchangeOwner, state: ServerState, flow: FlowControl, head: Head
+        self, owner: "Dispatcher", state: ServerState, flow: FlowControl, head: Head
     ) -> None:
         self._owner = owner
         self._state = state

@@ -7,7 +7,7 @@ import asyncio
 import socket
 import struct
 import sys
-from typing import Any, Final, cast
+from typing import Final, cast
 
 from tornado.iostream import StreamClosedError
 
@@ -21,18 +21,12 @@ _RESET: Final = struct.pack("ii", 1, 0)
 
 
 class Peer:
-    """The other end of a connection; `remote_ip` is "0.0.0.0" if the transport has no address."""
+    """The other end of a connection; `remote_ip` is "0.0.0.0" if it has no internet address."""
 
     def __init__(self, transport: asyncio.Transport) -> None:
-        socket_of_client = transport.get_extra_info("socket")
-        self.address: Any = transport.get_extra_info("peername")
-        self.address_family: int | None = socket_of_client and socket_of_client.family
+        address = transport.get_extra_info("peername")
         self.protocol = "https" if transport.get_extra_info("ssl_object") else "http"
-        internet = self.address_family in (socket.AF_INET, socket.AF_INET6) and self.address
-        self.remote_ip: str = self.address[0] if internet else "0.0.0.0"  # noqa: S104
-
-    def __str__(self) -> str:
-        return self.remote_ip
+        self.remote_ip: str = address[0] if isinstance(address, tuple) else "0.0.0.0"  # noqa: S104
 
 
 class FlowControl:

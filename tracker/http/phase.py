@@ -3,10 +3,12 @@
 Guarantee: every connection ends within the times of `Limits`, unless its handler is at work.
 """
 
-from collections.abc import Callable
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 from tracker.http.server_state import ServerState
+
+if TYPE_CHECKING:
+    from tracker.http.connection import Connection
 
 # Received bytes are read in the first two phases only.
 HEAD: Final = 0  # between requests, or in the head of one
@@ -18,30 +20,7 @@ CLOSING: Final = 5  # written bytes are being sent; received ones are dropped
 CLOSED: Final = 6
 
 
-class PhasedConnection(Protocol):
-    """A connection for its dispatcher. Its `phase` began at `since`.
-
-    `buffer` is consumed up to `offset`; `served` is true after the first head.
-    """
-
-    phase: int
-    since: float
-    buffer: bytes
-    offset: int
-    served: bool
-
-    def advance(self, resume: Callable[[], None] | None = None) -> None: ...
-
-    def advance_soon(self) -> None: ...
-
-    def begin_next(self) -> None: ...
-
-    def close(self, linger: bool = False) -> None: ...
-
-    def abort(self) -> None: ...
-
-
-def is_overdue(connection: PhasedConnection, state: ServerState) -> bool:
+def is_overdue(connection: "Connection", state: ServerState) -> bool:
     """Return whether `connection` has been in its phase for too long."""
     limits, phase, since = state.limits, connection.phase, connection.since
     if phase in (PREPARING, ANSWERING):

@@ -201,10 +201,6 @@ def log_request(handler: Handler) -> None:
     )
 
 
-_TORNADO_CODES = {404: ErrorCode.NOT_FOUND, 413: ErrorCode.PAYLOAD_TOO_LARGE}
-"""Codes of Tornado's own errors, by status; any other status gets `bad_request`."""
-
-
 _TOO_SLOW: Final = (
     f"this took longer than {MONGODB_TIMEOUT_SECONDS:.0f} seconds; ask for less, or try again"
 )
@@ -225,7 +221,7 @@ def as_tracker_error(error: BaseException | None, status: int = 500) -> TrackerE
         return Unavailable("too many changes at once; try again")
     if isinstance(error, HTTPError) and status != 500:
         message = error.reason or error.log_message or "bad request"
-        answer = _Internal(message, code=_TORNADO_CODES.get(status, ErrorCode.BAD_REQUEST))
+        answer = _Internal(message, code=ErrorCode.BAD_REQUEST)
         answer.status = status  # type: ignore[misc]
         return answer
     return _Internal("internal error")

@@ -107,7 +107,8 @@ class ProtectedHandler(EndpointHandler):
     async def _prepare_key(self) -> None:
         # With a wrong method the key is not looked up.
         is_method = self.request.method in self.methods
-        secret = _bearer(self.header("Authorization")) if is_method else None
+        bearer = _BEARER.fullmatch(self.header("Authorization")) if is_method else None
+        secret = bearer and bearer[1]
         known = self.web.api_keys.peek_account(secret) if secret else None
         await self._count(self.client_address(), known)
         self._check_limit("ip")
@@ -255,8 +256,3 @@ def _parsed_path(
     named = list(zip(endpoint.id_names, path, strict=True))
     ids = tuple(parse_id(name, text) for name, text in named if name != EVENT_ID)
     return ids, tuple(parse_event_id(name, text) for name, text in named if name == EVENT_ID)
-
-
-def _bearer(authorization: str) -> str | None:
-    match = _BEARER.fullmatch(authorization)
-    return match[1] if match else None
