@@ -42,26 +42,16 @@ class Steps:
         self._left -= 1
 
 
-class _Collection:
-    def __init__(self, collection: Any, steps: Steps) -> None:
-        self.codec_options = collection.codec_options
-        self.with_options = collection.with_options
-        self.insert_many = steps.around(collection.insert_many)
-        self.find_one = collection.find_one
-        self.find = collection.find
-
-
 class _Database:
     """The stores that a write set is written to."""
 
     def __init__(self, database: Database, steps: Steps) -> None:
         self._database = database
-        self._steps = steps
         self.codec_options = database.codec_options
         self.command = steps.around(database.command)
 
     def __getitem__(self, name: str) -> Any:
-        return _Collection(self._database[name], self._steps)
+        return self._database[name]
 
 
 def dying_mongodb(mongodb: MongoDB, steps: Steps) -> MongoDB:
