@@ -62,12 +62,6 @@ def test_a_path_that_does_not_exist_is_named() -> None:
     assert "no such file or folder: a/wrong/path" in done.stderr
 
 
-@pytest.mark.parametrize("verb", ["run", "lint"])
-def test_make_says_how_long_an_installation_takes(tmp_path: Path, verb: str) -> None:
-    shown = commands(verb, tmp_path)
-    assert len(re.findall(r"once, about \d+ seconds", shown)) == len(installed(verb, tmp_path))
-
-
 def test_a_trial_installs_nothing_but_the_service_and_its_stores() -> None:
     lines = (ROOT / "requirements-trial.in").read_text().splitlines()
     needed = [re.split(r"[ =]", line)[0] for line in lines if line and not line.startswith("#")]

@@ -39,31 +39,6 @@ class Reports:
         self.flowing.set()
 
 
-def read_until(fd: int, end: bytes) -> bytes:
-    data = b""
-    while not data.endswith(end):
-        piece = os.read(fd, 65536)
-        assert piece, "the pipe was closed"
-        data += piece
-    return data
-
-
-def test_lines_arrive_whole_and_in_order(pipe: Pipe) -> None:
-    reports = Reports()
-    writer = LogWriter(pipe[1], reports.drop, reports.recover)
-    lines = [b"%d %b\n" % (number, b"x" * (number % 5000)) for number in range(400)]
-    reader = threading.Thread(target=lambda: received.append(read_until(pipe[0], b"last\n")))
-    received: list[bytes] = []
-    reader.start()
-    for line in lines:
-        writer.put(line)
-    writer.put(b"last\n")
-    reader.join(PROCESS_PATIENCE_SECONDS)
-    assert received == [b"".join(lines) + b"last\n"]
-    writer.stop(10)
-    assert reports.dropped == 0
-
-
 def test_a_reader_that_stops_does_not_block_logging_and_dropped_lines_are_reported(
     pipe: Pipe,
 ) -> None:

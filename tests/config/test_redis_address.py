@@ -55,6 +55,10 @@ def test_an_address_of_sentinels_is_split_into_its_parts(
         ("redis+sentinel://a/main/first", "number of a database"),
         ("redis+sentinel://a/main?ssl_cert_reqs=none", "begin it with rediss://"),
         ("redis+sentinels://a/main", "must start with"),
+        ("redis+cluster://", "host or host:port"),
+        ("redis+cluster://a,,b", "host or host:port"),
+        ("redis+cluster://a/1", "has only one"),
+        ("redis+cluster://a?ssl_cert_reqs=none", "begin it with rediss://"),
     ],
 )
 def test_a_wrong_address_is_refused_with_the_rule_it_breaks(url: str, rule: str) -> None:
@@ -101,21 +105,3 @@ def test_an_address_of_a_cluster_is_split_into_its_parts(
     assert address.servers == servers
     assert address.server_url(*servers[0]) == first
     check_redis(url)
-
-
-@pytest.mark.parametrize(
-    ("url", "rule"),
-    [
-        ("redis+cluster://", "host or host:port"),
-        ("redis+cluster://a,,b", "host or host:port"),
-        ("redis+cluster://a:port", "host or host:port"),
-        ("redis+cluster://a/1", "has only one"),
-        ("redis+cluster://a?ssl_cert_reqs=none", "begin it with rediss://"),
-        ("redis+clusters://a", "must start with"),
-    ],
-)
-def test_a_wrong_address_of_a_cluster_is_refused_with_the_rule_it_breaks(
-    url: str, rule: str
-) -> None:
-    with pytest.raises(UnusableAddress, match=rule):
-        check_redis(url)

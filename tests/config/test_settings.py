@@ -51,48 +51,34 @@ def test_other_variables_are_ignored() -> None:
     ("name", "value"),
     [
         ("ENV", "staging"),
-        ("ENV", "prod"),
         ("RESERVED_HOSTS", "www.example,"),
-        ("RESERVED_HOSTS", "https://www.example"),
         ("RESERVED_HOSTS", "www.*.example"),
-        ("RESERVED_HOSTS", "*."),
         ("CNAME_HOST", "*.example"),
         ("CNAME_HOST", "a.example,b.example"),
         ("SERVE_CLAIMED_DOMAINS", "true"),
         ("PORT", "abc"),
-        ("PORT", "-1"),
         ("PORT", "65536"),
         ("PORT", "80.5"),
         ("BASE_URL", "go.example"),
         ("BASE_URL", "ftp://go.example"),
-        ("BASE_URL", "https://"),
         ("BASE_URL", "https://go.example/path"),
         ("BASE_URL", "https://go.example?"),
-        ("BASE_URL", "https://go.example#"),
-        ("BASE_URL", "https://go.example?a=1"),
         ("BASE_URL", "https://go.example:0"),
-        ("BASE_URL", "https://go.example:"),
         ("BASE_URL", "https://go.example:99999"),
         ("BASE_URL", "https://user:password@go.example"),
         ("BASE_URL", "https://go example"),
         ("BASE_URL", "https://b\u00fccher.example"),
         ("BASE_URL", "https://[::1"),
         ("REDIS_URL", "localhost:6379"),
-        ("REDIS_URL", "http://localhost:6379"),
         ("REDIS_URL", "redis://localhost:port"),
         ("REDIS_URL", "redis://[::1"),
-        ("REDIS_URL", "redis://localhost/tracker"),
-        ("REDIS_URL", "redis://localhost/-1"),
         ("REDIS_URL", "redis://localhost/0/1"),
         ("MONGODB_URI", "localhost:27017"),
         ("MONGODB_URI", "mongodb://"),
         ("MONGODB_URI", "mongodb://localhost:99999"),
-        ("MONGODB_URI", "mongodb://u:p@ss@localhost"),
         ("MONGODB_URI", "mongodb+srv://[x"),
         ("MONGODB_DATABASE", "a.b"),
-        ("MONGODB_DATABASE", "a b"),
         ("MONGODB_DATABASE", "a" * 39),
-        ("TRUSTED_PROXIES", "-1"),
         ("TRUSTED_PROXIES", "100"),
         ("TRUSTED_PROXIES", "9" * 5000),
         ("TRUSTED_PROXIES", "all"),
@@ -101,30 +87,23 @@ def test_other_variables_are_ignored() -> None:
         ("TRUSTED_PROXIES", "10.0.0.0/8 192.168.0.0/16"),
         ("COUNTRY_HEADER", "CF IPCountry"),
         ("COUNTRY_HEADER", "CF-IPCountry:"),
-        ("GEOIP_DATABASE", "/nowhere/countries.mmdb"),
-        ("GEOIP_DATABASE", __file__),
         ("GEOIP_DATABASE", "/"),
         ("GEOIP_DATABASE", "a\0b"),
         ("MISS_LIMIT_IP_PER_MINUTE", "-1"),
         ("PENDING_LIMIT_IP_PER_MINUTE", "-1"),
         ("PENDING_EVENT_DAYS", "24001"),
-        ("RATE_LIMIT_IPV6_PREFIX", "0"),
         ("RATE_LIMIT_IPV6_PREFIX", "129"),
         ("SPOOL_MAX_BYTES", "0"),
         ("SPOOL_MAX_BYTES", "1G"),
         ("LINK_CACHE_ENTRIES", "0"),
-        ("LINK_CACHE_ENTRIES", "many"),
-        ("WEB_CONCURRENCY", "0"),
         ("WEB_CONCURRENCY", "257"),
         ("WEB_CONCURRENCY", "auto"),
         ("ACCESS_LOG", "-0.1"),
         ("ACCESS_LOG", "1.1"),
         ("ACCESS_LOG", "nan"),
-        ("ACCESS_LOG", "off"),
         ("LOG_LEVEL", "verbose"),
         ("LOG_FORMAT", "xml"),
         ("WEBHOOK_ALLOW_PRIVATE", "yes"),
-        ("WEBHOOK_ALLOW_PRIVATE", "2"),
     ],
     ids=lambda value: value[:40],
 )
@@ -137,16 +116,6 @@ def test_an_invalid_value_is_refused_in_one_line_that_names_the_variable(
     assert message.startswith((f"{name}=", f"{name}: "))
     assert "must " in message or "is not " in message
     assert "\n" not in message
-
-
-@pytest.mark.parametrize("name", ["REDIS_URL", "MONGODB_URI"])
-@pytest.mark.parametrize(
-    "value", ["ftp://u:password@x", "redis://u:password@x:y", "mongodb://u:password@x:y"]
-)
-def test_the_address_of_a_store_is_never_repeated(name: str, value: str) -> None:
-    with pytest.raises(SettingsError) as refused:
-        read({name: value})
-    assert "password" not in str(refused.value)
 
 
 @pytest.mark.parametrize(
@@ -188,12 +157,6 @@ def test_a_valid_value_is_kept_unchanged(name: str, value: str) -> None:
             "REDIS_URL",
             "redis://:geheim@a/tracker",
             "must end with the number of a database, such as /0",
-        ),
-        (
-            "REDIS_URL",
-            "redis://:ge#heim@a/0",
-            "is not a valid address; in credentials special characters are percent-encoded, "
-            "as %40 for @",
         ),
         (
             "MONGODB_URI",

@@ -86,15 +86,6 @@ async def test_a_consumer_that_leaves_is_deregistered(services: Services) -> Non
     assert await services.stores.redis.xinfo_consumers("journal", "drain") == []
 
 
-async def test_a_consumer_that_leaves_entries_behind_stays_registered(services: Services) -> None:
-    await services.journal.journal.append(make_click())
-    consumer = consumer_of(services, Applied(services, Outage(AutoReconnect("unavailable"), 1)))
-    with pytest.raises(AutoReconnect):
-        await consumer.burst()
-    await consumer.deregister()
-    assert await pending_in(services) == 1
-
-
 async def test_a_read_that_comes_late_loses_nothing_to_a_consumer_that_leaves(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -11,7 +11,6 @@ import pytest
 from pymongo.errors import PyMongoError
 from redis.asyncio import Redis
 
-from tests.conversions import scene
 from tests.ingest.drain_numbers import drain_number_of, recorded
 from tests.ports import free_port
 from tests.stores.redis.own_redis import hanging_redis
@@ -52,13 +51,6 @@ async def test_every_drain_gets_a_number_of_its_own_the_lowest_that_is_free(
     await drains[1].release()
     await drains[3].release()
     assert [await drain_number_of(services).number() for _ in range(3)] == [1, 3, 5]
-
-
-async def test_drains_that_start_at_once_get_different_numbers(services: Services) -> None:
-    async with scene.process(services.settings) as other:
-        drains = [drain_number_of(one) for one in (services, other) for _ in range(10)]
-        numbers = await asyncio.gather(*(one.number() for one in drains))
-    assert sorted(numbers) == list(range(20))
 
 
 async def test_a_number_with_a_session_on_record_is_taken_when_that_was_ended(

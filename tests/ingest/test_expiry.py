@@ -7,18 +7,12 @@ import pytest
 
 from config.settings import Settings
 from tests.conversions import scene
-from tests.ingest import ledger
 from tests.ingest.pending import pair
 from tracker.clock import now
 from tracker.service.services import Services
 from tracker.stores.mongodb import indexes
 
 pytestmark = pytest.mark.redis
-
-
-async def delete_what_expires(services: Services) -> None:
-    """Delete the events that expire, as MongoDB does in time."""
-    await services.stores.mongodb["events"].delete_many({"expires_at": {"$exists": True}})
 
 
 def of_nobody(number: int = 1) -> tuple:  # type: ignore[type-arg]
@@ -41,22 +35,3 @@ async def test_an_event_without_an_account_expires_after_the_days_of_the_setting
         assert before <= row["expires_at"] - timedelta(days=days) <= now()
     kept = {index.document["name"]: index.document for index in indexes.INDEXES["events"]}
     assert kept["expiry"]["expireAfterSeconds"] == 0
-
-
-async def test_an_event_that_expires_while_its_click_comes_is_left_alone(
-    services: Services,
-) -> None:
-    click, event = of_nobody()
-    await scene.applied(services, [event])
-    drain = scene.drain_of(services)
-    write = drain._writer.write
-
-    async def write_after_the_deletion(write_set: object) -> None:
-        if write_set.moves:  # type: ignore[attr-defined]
-            await delete_what_expires(services)
-        await write(write_set)  # type: ignore[arg-type]
-
-    drain._writer.write = write_after_the_deletion  # type: ignore[method-assign]
-    await drain.apply([click])
-    assert await scene.stored_events(services) == []
-    await ledger.check(services)

@@ -91,24 +91,6 @@ async def test_while_the_journal_is_behind_late_clicks_are_waited_for(
     assert await ledger.notified(services) == [(webhook.id, 1)]
 
 
-async def test_a_click_that_arrives_during_a_notification_does_not_change_it(
-    services: Services,
-) -> None:
-    """The second of the two sees what the first has done, in either order and at once."""
-    webhook = await create_webhook(services, ACCOUNT)
-    async with scene.process(services.settings) as other:
-        drains = [scene.drain_of(services), scene.drain_of(other), scene.drain_of(other)]
-        for number in range(1, 26):
-            click = make_click(ACCOUNT)
-            await drains[0].apply([make_conversion(number, click.id, **CONFIG)])
-            await an_hour_passes(services)
-            notifying = [drain.notify_overdue() for drain in drains[1:]]
-            await asyncio.gather(drains[0].apply([click]), *notifying)
-    assert {row["status"] for row in await scene.stored_events(services)} == {"attributed"}
-    assert await ledger.notified(services) == [(webhook.id, number) for number in range(1, 26)]
-    await ledger.check(services)
-
-
 async def test_a_notification_while_a_drain_joins_the_click_is_not_repeated(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:

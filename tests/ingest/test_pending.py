@@ -1,6 +1,5 @@
 """Click and event meet, whoever comes second and however close, and no reader sees them between."""
 
-import asyncio
 from collections.abc import Sequence
 from typing import Any
 
@@ -48,46 +47,6 @@ async def test_two_drains_that_overlap_miss_nothing(
     await overlap(services, own, others)
     assert await statuses(services) == ["attributed"]
     await ledger.check(services)
-
-
-async def seen_while(services: Services, work: Any) -> set[tuple[int, int, int]]:
-    """Conversions of the account in total, without a country and in Germany, at every moment."""
-    seen = set()
-    while not work.done():
-        async with await services.stores.mongodb.client.start_session(snapshot=True) as session:
-            rows = services.stores.mongodb["rollups"].find({"_id.of": "account"}, session=session)
-            cells = [row async for row in rows]
-        seen.add(
-            (
-                sum(row["total"].get("conversions", 0) for row in cells),
-                _conversions(cells, "unknown"),
-                _conversions(cells, "DE"),
-            )
-        )
-    await work
-    return seen
-
-
-def _conversions(rows: Sequence[dict[str, Any]], country: str) -> int:
-    return sum(row["country"].get(country, {}).get("conversions", 0) for row in rows)
-
-
-async def test_a_reader_sees_an_event_once_before_while_and_after_its_click_arrives(
-    services: Services,
-) -> None:
-    """It moves from `unknown` to the values of its click in one step, in any drain numbers."""
-    async with scene.process(services.settings) as other:
-        one, two = scene.drain_of(services), scene.drain_of(other)
-        before, seen = 0, set()
-        for number in range(1, 16):
-            click, event = pair(number)
-            await one.apply([event])
-            settling = asyncio.create_task(two.apply([click]))
-            seen = await seen_while(services, settling)
-            allowed = {(number, 1, before), (number, 0, number)}
-            assert seen <= allowed
-            before = number
-    assert await statuses(services) == ["attributed"] * 15
 
 
 async def test_more_events_wait_for_a_click_than_are_settled_at_once(services: Services) -> None:

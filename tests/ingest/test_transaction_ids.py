@@ -54,16 +54,6 @@ async def test_drains_that_get_an_id_in_two_scopes_at_once_count_it_once(
     assert set(found) <= {"attributed", "duplicate"}
 
 
-async def test_a_claim_at_the_same_moment_as_the_entry_counts_once(services: Services) -> None:
-    drain, click = scene.drain_of(services), make_click(ACCOUNT)
-    await drain.apply([click])
-    for number in range(1, 15):
-        event = of_account(number, click, f"t{number}")
-        await asyncio.gather(services.conversions.store.claim(event, []), drain.apply([event]))
-        await drain.apply([event])
-    assert await statuses(services) == ["attributed"] * 14
-
-
 @pytest.mark.parametrize("claimed", [False, True])
 @pytest.mark.parametrize(
     "changed",

@@ -285,25 +285,6 @@ async def test_a_full_spool_rejects_and_counts_records_without_logging_each(
         assert await streamed(redis) == clicks(0)
 
 
-async def test_of_simultaneous_claims_one_wins_and_is_appended(
-    settings: Settings, tmp_path: Path
-) -> None:
-    names = claim(0).names
-    async with (
-        journal(settings.redis_url, tmp_path / "one") as (one, redis),
-        journal(settings.redis_url, tmp_path / "other") as (other, _),
-    ):
-        holders = await asyncio.gather(
-            *(
-                (one, other)[number % 2].append_once(click(number), claim(number, *names))
-                for number in range(1, 51)
-            )
-        )
-        (winner,) = set(holders)
-        assert winner is not None
-        assert await streamed(redis) == clicks(winner)
-
-
 async def test_claims_of_two_names_have_one_winner_whatever_name_they_share(
     settings: Settings, tmp_path: Path
 ) -> None:

@@ -1,6 +1,5 @@
 """Whatever happens to a spool, what was answered is replayed, and what was refused is not."""
 
-import asyncio
 import contextlib
 import os
 import resource
@@ -19,19 +18,6 @@ from tests.journal.spooling import Sink, opened, replayed, restored, sizes
 from tracker.journal import spool as module
 from tracker.journal import spool_file
 from tracker.journal.spool import Spool
-
-
-async def test_appended_payloads_are_replayed_once_in_order(folder: Path) -> None:
-    sink, payloads = Sink(), [b"a", b"", bytes(range(256)) * 4_000]
-    async with opened(folder) as spool:
-        assert await spool.is_empty()
-        await asyncio.gather(*map(spool.append, payloads))
-        assert not await spool.is_empty()
-        assert await spool.replay(sink.send) == 3
-        assert sink.taken == payloads
-        assert await spool.is_empty()
-        assert await spool.replay(sink.send) == 0
-    assert list(folder.iterdir()) == []
 
 
 async def test_nobody_else_may_read_the_files(folder: Path) -> None:

@@ -13,7 +13,7 @@ from lab.chaos.disturbances import MAX_SECONDS, schedule
 from lab.chaos.topology import kinds_of
 from lab.chaos.traffic import Ledger, Request, Requests, run_load
 from lab.scene import Place, Scene
-from tests.lab.answering import BUSY, REDIRECT, answering
+from tests.lab.answering import REDIRECT, answering
 from tests.waiting import eventually
 
 SCENE = Scene(UUID(int=1), "key", [Place("one"), Place("two", "go.chaos.test")], ["p1", "p2"], {})
@@ -62,16 +62,6 @@ async def test_a_request_whose_connection_breaks_is_cut_and_not_sent_again() -> 
     ledger = await loaded(cut, lambda ledger: len(ledger.cut) > 5)
     assert ledger.answered == 0
     assert len(heads) == len(ledger.cut)
-
-
-async def test_other_answers_are_counted_by_kind_and_status() -> None:
-    wrong = REDIRECT.replace(b"click_id", b"other")
-    ledger = await loaded(
-        lambda head, writer: writer.write(BUSY if b"/api/event" in head else wrong),
-        lambda ledger: len(ledger.others) == 2,
-    )
-    assert set(ledger.others) == {"click 302", "event 503"}
-    assert ledger.answered == 0
 
 
 KINDS = kinds_of("single")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.documents import OPERATIONS, named
-from tests.ops.monitoring import ALERTS, DASHBOARD, expressions, panels
+from tests.ops.monitoring import ALERTS, DASHBOARD, expressions
 from tests.paths import FILES
 from tracker import metrics
 from tracker.ingest.drain_counters import families
@@ -38,18 +38,6 @@ def test_every_metric_is_used() -> None:
 def test_every_alert_has_a_row_in_the_guide() -> None:
     alerts = re.findall(r"- alert: (\w+)", ALERTS.read_text("utf-8"))
     assert named(OPERATIONS, "alert") == set(alerts)
-
-
-def test_the_panels_of_the_dashboard_do_not_overlap() -> None:
-    places = [
-        (panel["gridPos"]["x"] + x, panel["gridPos"]["y"] + y)
-        for panel in panels()
-        for x in range(panel["gridPos"]["w"])
-        for y in range(panel["gridPos"]["h"])
-    ]
-    assert len(set(places)) == len(places)
-    assert max(x for x, _ in places) < 24
-    assert len({panel["id"] for panel in panels()}) == len(panels())
 
 
 def promtool(*arguments: str) -> str:

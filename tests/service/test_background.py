@@ -9,8 +9,6 @@ import msgspec
 import pytest
 
 from config.settings import Settings
-from tests.waiting import PATIENCE_SECONDS
-from tracker.ingest.consumer import Consumer
 from tracker.loops import Loops
 from tracker.service import background
 from tracker.service.background import DRAINING, LOOPS, OF_DRAINS, PREPARING, PROCESS, SERVING, Loop
@@ -106,26 +104,6 @@ async def test_only_sentinels_and_clusters_are_followed(
         *following,
     }
     await services.close()
-
-
-async def test_a_drain_continues_after_an_error(
-    services: Services, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    runs, first, again = Consumer.run, list[Consumer](), asyncio.Event()
-
-    async def fail_once(self: Consumer, stop: asyncio.Event) -> None:
-        if not first:
-            first.append(self)
-            raise RuntimeError("the handler is closed")
-        if self is first[0]:
-            again.set()
-        await runs(self, stop)
-
-    monkeypatch.setattr(Consumer, "run", fail_once)
-    async with background.draining(services):
-        await asyncio.wait_for(again.wait(), PATIENCE_SECONDS)
-        assert services.loops.down == ["drain (RuntimeError)"]
-    services.loops.check()
 
 
 def test_what_a_drain_needs_is_given_up_after_failures_and_the_rest_never() -> None:

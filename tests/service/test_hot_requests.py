@@ -156,16 +156,6 @@ def check_shares(ways: Ways) -> None:
 
 
 @SOME
-@given(random=st.randoms(use_true_random=False))
-def test_any_few_requests_are_answered_alike(
-    io_loop: AsyncIOLoop, both: tuple[Ways, Known], random: Random
-) -> None:
-    ways, known = both
-    group = [visit(random, known) for _ in range(random.randint(1, 3))]
-    io_loop.run_sync(lambda: ways.compare([group]))
-
-
-@SOME
 @given(
     start=st.sampled_from(("/c/abc", "/c/", "/api/click?s=abc", "/api/event?", "/c/macros?")),
     target=st.binary(max_size=12).map(lambda raw: raw.translate(None, b"\r\n")),

@@ -199,13 +199,6 @@ def test_a_worker_that_does_not_stop_is_killed(run: Run) -> None:
     assert f"[{pids[0]}]" in running.errors()
 
 
-def test_a_suspended_worker_is_killed(run: Run) -> None:
-    running = run("waits", "waits", stop_seconds="0.3")
-    os.kill(running.pids(2)[0], signal.SIGSTOP)
-    assert running.stop() == 1
-    running.rest()
-
-
 def test_a_stop_while_workers_are_being_started_stops_them_too(run: Run) -> None:
     running = run("stops_all", *["waits"] * 7)
     assert running.process.wait(PROCESS_PATIENCE_SECONDS) == 0

@@ -86,14 +86,6 @@ async def test_no_label_has_text_from_a_client(client: Client) -> None:
     assert b"hidden" not in body
 
 
-async def test_a_redirect_is_counted(world: World) -> None:
-    await create_link(world.services, world.account.id, "abc")
-    labels = {"route": "/c/{slug}", "method": "GET", "status": "302"}
-    before = await requests(world.client, **labels)
-    assert (await world.client.get("/c/abc")).status == 302
-    assert await requests(world.client, **labels) == before + 1
-
-
 async def test_the_backlog_and_the_drained_records_are_counted(world: World) -> None:
     await create_link(world.services, world.account.id, "abc")
     config = await create_event_config(world.services, world.account.id)
@@ -120,13 +112,6 @@ async def test_the_age_is_that_of_the_oldest_entry(services: Services, client: C
     values = await scraped(client)
     assert value(values, "journal_entries") == 2
     assert value(values, "journal_oldest_seconds") > 365 * 24 * 3600
-
-
-async def test_a_dead_letter_is_counted(services: Services, client: Client) -> None:
-    before = value(await scraped(client), "dead_letters_total")
-    await services.stores.redis.xadd(JOURNAL, {b"1": b"not MessagePack"})
-    await scene.drained(services)
-    assert value(await scraped(client), "dead_letters_total") == before + 1
 
 
 async def test_the_dead_letters_of_all_processes_are_counted(
@@ -182,16 +167,6 @@ async def test_a_redis_that_never_answers_does_not_delay_a_scrape(
         values = await scraped(client)
         await redis.aclose()
     assert math.isnan(value(values, "journal_entries"))
-
-
-async def test_after_redis_is_back_the_gauges_are_numbers_again(
-    services: Services, client: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with monkeypatch.context() as patched:
-        redis = moved_redis(services, patched, DEAD)
-        assert math.isnan(value(await scraped(client), "journal_entries"))
-        await redis.aclose()
-    assert value(await scraped(client), "journal_entries") == 0
 
 
 async def test_requests_without_enforced_limits_are_counted(
