@@ -9,6 +9,7 @@ from pymongo.errors import DocumentTooLarge, OperationFailure
 
 from tests.factories import AT_MS, make_click, make_conversion
 from tests.ingest import ledger
+from tests.stores.mongodb.profiler import profiled
 from tracker.clicks.document import ClickDocument
 from tracker.conversions.document import document
 from tracker.ids import new_id
@@ -87,3 +88,16 @@ async def test_a_stored_rollup_that_is_taken_for_a_new_one_is_added_to(
         await writer.write(WriteSet([click(services, at=next_day)], [], []))
     assert (await ledger.totals(services))["clicks"] == 4
     await ledger.check(services)
+
+
+async def test_after_a_conflict_a_majority_has_the_other_drains_documents(
+    services: Services,
+) -> None:
+    """Otherwise the reads for the next plan might not find them."""
+    writes = WriteSet([click(services)], [], [])
+    await writer_of(services).write(writes)
+    async with profiled(services.stores.mongodb.database) as rows:
+        with pytest.raises(WriteConflict):
+            await writer_of(services).write(writes)
+    assert rows[-1]["op"] == "query"
+    assert "afterClusterTime" in rows[-1]["command"]["readConcern"]

@@ -92,6 +92,18 @@ async def test_after_an_outage_of_redis_every_drain_has_its_number_and_session_a
     assert await recorded(services) == {**before, b"3": await session_id(new)}
 
 
+async def test_a_drain_whose_lease_has_run_out_does_not_end_its_own_session(
+    services: Services,
+) -> None:
+    drain_number = drain_number_of(services)
+    await drain_number.number()
+    before = await recorded(services)
+    await services.stores.redis.delete(lease(0))
+    for _ in range(2):
+        await drain_number.end_dead_sessions()
+    assert await recorded(services) == before
+
+
 async def test_drains_keep_their_sessions_while_mongodb_stalls_for_longer_than_the_lease(
     services: Services,
 ) -> None:
