@@ -9,6 +9,7 @@ import pytest
 import structlog
 
 from tests.journal.spooling import Logs
+from tests.stores.redis.own_redis import OwnRedis, own_redis
 from tracker.journal import spool as module
 from tracker.journal import spool_file
 
@@ -34,6 +35,12 @@ def logs(monkeypatch: pytest.MonkeyPatch) -> Iterator[Logs]:
     with structlog.testing.capture_logs() as captured:
         monkeypatch.setattr(module, "log", structlog.get_logger())
         yield captured
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[OwnRedis]:
+    with own_redis(tmp_path) as running:
+        yield running
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Spools of a test: what is appended to them, and what they replay."""
+"""Journals and spools of a test: what is appended to them, and what they replay."""
 
 import asyncio
 from collections.abc import AsyncIterator, MutableMapping, Sequence
@@ -6,8 +6,13 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+from redis.asyncio import Redis
+
+from tracker.journal.journal import Journal
 from tracker.journal.spool import Spool
 from tracker.metrics import REGISTRY
+from tracker.stores.breaker import Breaker
+from tracker.stores.redis.clients import redis_for_requests
 
 Logs = Sequence[MutableMapping[str, Any]]
 
@@ -28,6 +33,24 @@ class Sink:
         if self.refuses in payloads:
             raise RuntimeError("refused")
         self.taken.extend(payloads)
+
+
+@asynccontextmanager
+async def journal_at(
+    url: str,
+    folder: Path,
+    max_bytes: int = 1024**3,
+    partitions: int = 1,
+    breaker: Breaker | None = None,
+) -> AsyncIterator[tuple[Journal, Redis]]:
+    """Yield a journal with its spool in `folder`, and its Redis."""
+    async with redis_for_requests(url) as redis:
+        spool = Spool(folder / "spool", max_bytes)
+        built = Journal(redis, breaker or Breaker(), spool, partitions)
+        try:
+            yield built, redis
+        finally:
+            await built.close()
 
 
 @asynccontextmanager

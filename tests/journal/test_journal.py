@@ -1,9 +1,8 @@
 """Appended records are durable when their future is done: in Redis, or on disk while it is down."""
 
 import asyncio
-import contextlib
 import shutil
-from collections.abc import AsyncIterator, Iterator, MutableMapping, Sequence
+from collections.abc import Iterator, MutableMapping, Sequence
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -15,8 +14,9 @@ from redis.asyncio import Redis
 
 from config.settings import Settings
 from tests.factories import make_click
+from tests.journal.spooling import journal_at
 from tests.stores.counted_breaker import CountedBreaker
-from tests.stores.redis.own_redis import OwnRedis, hanging_redis, own_redis
+from tests.stores.redis.own_redis import OwnRedis, hanging_redis
 from tests.waiting import PATIENCE_SECONDS, becomes, eventually
 from tracker.clicks.click import Click
 from tracker.errors import Unavailable
@@ -24,11 +24,8 @@ from tracker.ids import new_id
 from tracker.journal import journal as module
 from tracker.journal.appender import CLAIM_SECONDS, Claim
 from tracker.journal.entry import EntryDecoder
-from tracker.journal.journal import Journal
-from tracker.journal.spool import Spool
 from tracker.loops import cancel_and_wait
 from tracker.metrics import REGISTRY
-from tracker.stores.breaker import Breaker
 from tracker.stores.redis.clients import redis_for_requests
 from tracker.stores.redis.keys import JOURNAL, transaction_claim
 
@@ -49,18 +46,6 @@ def claim(holder: int, *names: str) -> Claim:
     return Claim(names or (transaction_claim(scope or new_id(), "t"),), holder)
 
 
-@contextlib.asynccontextmanager
-async def journal(
-    url: str, folder: Path, max_bytes: int = 1024**3, breaker: Breaker | None = None
-) -> AsyncIterator[tuple[Journal, Redis]]:
-    async with redis_for_requests(url) as redis:
-        built = Journal(redis, breaker or Breaker(), Spool(folder / "spool", max_bytes))
-        try:
-            yield built, redis
-        finally:
-            await built.close()
-
-
 async def entries(redis: Redis) -> list[list[Click]]:
     """Return the clicks of each entry of the stream."""
     rows: Any = await redis.xrange(JOURNAL)
@@ -75,16 +60,10 @@ def spool_files(folder: Path) -> list[Path]:
     return sorted((folder / "spool").glob("*.sqlite"))
 
 
-@pytest.fixture
-def server(tmp_path: Path) -> Iterator[OwnRedis]:
-    with own_redis(tmp_path) as running:
-        yield running
-
-
 async def test_simultaneous_appends_share_entries_and_keep_their_order(
     settings: Settings, tmp_path: Path
 ) -> None:
-    async with journal(settings.redis_url, tmp_path) as (built, redis):
+    async with journal_at(settings.redis_url, tmp_path) as (built, redis):
         await asyncio.gather(*(built.append(click(number)) for number in range(1200)))
         assert [len(entry) for entry in await entries(redis)] == [500, 500, 200]
         assert await streamed(redis) == clicks(*range(1200))
@@ -93,7 +72,7 @@ async def test_simultaneous_appends_share_entries_and_keep_their_order(
 async def test_a_click_is_appended_even_if_its_visitor_disconnects(
     settings: Settings, tmp_path: Path
 ) -> None:
-    async with journal(settings.redis_url, tmp_path) as (built, redis):
+    async with journal_at(settings.redis_url, tmp_path) as (built, redis):
         futures = [built.append(click(number)) for number in range(3)]
         futures[1].cancel()
         await asyncio.gather(*futures, return_exceptions=True)
@@ -103,7 +82,7 @@ async def test_a_click_is_appended_even_if_its_visitor_disconnects(
 async def test_a_record_that_cannot_be_encoded_is_an_error_of_its_own(
     settings: Settings, tmp_path: Path
 ) -> None:
-    async with journal(settings.redis_url, tmp_path) as (built, redis):
+    async with journal_at(settings.redis_url, tmp_path) as (built, redis):
         before = built.append(click(1))
         with pytest.raises(UnicodeEncodeError):
             built.append(msgspec.structs.replace(click(2), query="\ud800"))
@@ -114,7 +93,7 @@ async def test_a_record_that_cannot_be_encoded_is_an_error_of_its_own(
 async def test_without_redis_records_are_spooled_and_later_move_to_the_stream_in_order(
     server: OwnRedis, tmp_path: Path
 ) -> None:
-    async with journal(server.url, tmp_path) as (built, redis):
+    async with journal_at(server.url, tmp_path) as (built, redis):
         await built.append(click(0))
         server.kill()
         for number in range(1, 4):
@@ -132,7 +111,7 @@ async def test_without_redis_records_are_spooled_and_later_move_to_the_stream_in
 async def test_a_spool_that_is_removed_while_redis_is_down_is_written_again_without_an_append(
     server: OwnRedis, tmp_path: Path
 ) -> None:
-    async with journal(server.url, tmp_path) as (built, redis):
+    async with journal_at(server.url, tmp_path) as (built, redis):
         server.kill()
         await built.append(click(1))
         shutil.rmtree(tmp_path / "spool")
@@ -148,7 +127,7 @@ async def test_a_spool_that_is_removed_while_redis_is_down_is_written_again_with
 async def test_a_stop_waits_for_appends_and_moves_spooled_records(
     server: OwnRedis, tmp_path: Path
 ) -> None:
-    async with journal(server.url, tmp_path) as (built, _):
+    async with journal_at(server.url, tmp_path) as (built, _):
         server.kill()
         await built.append(click(1))
         server.start()
@@ -164,7 +143,7 @@ async def test_a_redis_that_freezes_is_waited_for_once_and_is_then_left_alone(
     server: OwnRedis, tmp_path: Path
 ) -> None:
     breaker = CountedBreaker()
-    async with journal(server.url, tmp_path, breaker=breaker) as (built, redis):
+    async with journal_at(server.url, tmp_path, breaker=breaker) as (built, redis):
         await built.append(click(0))
         server.freeze()
         await asyncio.gather(*(built.append(click(number)) for number in range(1, 99)))
@@ -179,7 +158,7 @@ async def test_a_redis_that_freezes_is_waited_for_once_and_is_then_left_alone(
 async def test_a_full_redis_is_answered_from_the_disk_until_it_has_room(
     server: OwnRedis, tmp_path: Path
 ) -> None:
-    async with journal(server.url, tmp_path) as (built, redis):
+    async with journal_at(server.url, tmp_path) as (built, redis):
         await redis.config_set("maxmemory", 1)
         await built.append(click(1))
         assert await built.append_once(click(2), claim(2)) is None
@@ -195,7 +174,7 @@ async def test_a_redis_with_less_room_than_the_spool_gets_every_click_once_in_or
     server: OwnRedis, tmp_path: Path
 ) -> None:
     large = [msgspec.structs.replace(one, query="x" * 40_000) for one in clicks(*range(300))]
-    async with journal(server.url, tmp_path) as (built, redis):
+    async with journal_at(server.url, tmp_path) as (built, redis):
         await redis.config_set("maxmemory", 1)
         for one in large:
             await built.append(one)
@@ -217,13 +196,13 @@ async def test_a_stop_leaves_records_that_it_has_no_time_to_move_for_the_next_st
     server: OwnRedis, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "_CLOSE_SECONDS", 0.0)
-    async with journal(server.url, tmp_path) as (built, _):
+    async with journal_at(server.url, tmp_path) as (built, _):
         server.kill()
         for number in range(3):
             await built.append(click(number))
         server.start()
     assert len(spool_files(tmp_path)) == 1
-    async with journal(server.url, tmp_path) as (built, redis):
+    async with journal_at(server.url, tmp_path) as (built, redis):
         assert await redis.xlen(JOURNAL) == 0
         assert await built.replay_once() == 3
         assert await streamed(redis) == clicks(0, 1, 2)
@@ -232,7 +211,7 @@ async def test_a_stop_leaves_records_that_it_has_no_time_to_move_for_the_next_st
 @pytest.mark.usefixtures("short_patience")
 async def test_a_stop_with_a_redis_that_hangs_ends(tmp_path: Path) -> None:
     with hanging_redis() as url:
-        async with asyncio.timeout(PATIENCE_SECONDS), journal(url, tmp_path) as (built, _):
+        async with asyncio.timeout(PATIENCE_SECONDS), journal_at(url, tmp_path) as (built, _):
             await built.append(click(1))
     assert len(spool_files(tmp_path)) == 1
 
@@ -247,7 +226,7 @@ def logs(monkeypatch: pytest.MonkeyPatch) -> Iterator[Sequence[MutableMapping[st
 async def test_a_spool_that_cannot_be_read_is_logged_and_does_not_end_the_loop(
     settings: Settings, tmp_path: Path, logs: Sequence[MutableMapping[str, Any]]
 ) -> None:
-    async with journal(settings.redis_url, tmp_path / ("x" * 300)) as (built, redis):
+    async with journal_at(settings.redis_url, tmp_path / ("x" * 300)) as (built, redis):
         assert await built.replay_once() == 0
         assert [entry["log_level"] for entry in logs] == ["error"]
         await built.append(click(1))
@@ -264,7 +243,7 @@ async def test_a_full_spool_rejects_and_counts_records_without_logging_each(
     logs: Sequence[MutableMapping[str, Any]],
 ) -> None:
     before = refused_records()
-    async with journal(server.url, tmp_path, max_bytes=24_000) as (built, redis):
+    async with journal_at(server.url, tmp_path, max_bytes=24_000) as (built, redis):
         server.kill()
         await built.append(click(0))
         waiting = built.spool.bytes_waiting
@@ -289,7 +268,7 @@ async def test_claims_of_two_names_have_one_winner_whatever_name_they_share(
     settings: Settings, tmp_path: Path
 ) -> None:
     account, visit, other_visit = claim(0).names + claim(0).names + claim(0).names
-    async with journal(settings.redis_url, tmp_path) as (built, redis):
+    async with journal_at(settings.redis_url, tmp_path) as (built, redis):
         holders: Sequence[int | None] = await asyncio.gather(
             built.append_once(click(1), claim(1, account, visit)),
             built.append_once(click(2), claim(2, visit)),
@@ -305,7 +284,7 @@ async def test_a_claim_that_is_repeated_keeps_its_holder_and_appends_nothing(
     settings: Settings, tmp_path: Path
 ) -> None:
     names = claim(0).names
-    async with journal(settings.redis_url, tmp_path) as (built, redis):
+    async with journal_at(settings.redis_url, tmp_path) as (built, redis):
         for number in (7, 8, 9):
             assert await built.append_once(click(number), claim(number, *names)) == 7
         assert await streamed(redis) == clicks(7)
@@ -316,7 +295,7 @@ async def test_a_claim_of_no_seconds_is_not_kept_and_asks_for_those_that_are(
     settings: Settings, tmp_path: Path
 ) -> None:
     names = claim(0).names
-    async with journal(settings.redis_url, tmp_path) as (built, redis):
+    async with journal_at(settings.redis_url, tmp_path) as (built, redis):
         assert await built.append_once(click(1), Claim(names, 1, seconds=0)) == 1
         assert await redis.keys("transaction:*") == []
         assert await built.append_once(click(2), claim(2, *names)) == 2
@@ -328,7 +307,7 @@ async def test_claims_and_plain_records_share_a_round_trip_and_get_their_own_ans
     settings: Settings, tmp_path: Path
 ) -> None:
     names = claim(0).names
-    async with journal(settings.redis_url, tmp_path) as (built, redis):
+    async with journal_at(settings.redis_url, tmp_path) as (built, redis):
         answers: Sequence[int | None] = await asyncio.gather(
             built.append(click(1)),
             built.append_once(click(2), claim(2, *names)),

@@ -1,26 +1,20 @@
 """An account that sends more than drains can store delays only itself."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 from uuid import UUID
 
 import pytest
-from redis.asyncio import Redis
 
 from config.settings import Settings
 from tests.factories import make_click, make_conversion
+from tests.journal.spooling import journal_at
 from tests.waiting import PATIENCE_SECONDS
 from tracker.ids import new_id
 from tracker.journal.appender import Claim
 from tracker.journal.backlog import Backlog
-from tracker.journal.journal import Journal
 from tracker.journal.overflow import BEHIND_MS, Overflow, keep_deciding
-from tracker.journal.spool import Spool
-from tracker.stores.breaker import Breaker
 from tracker.stores.redis import keys
-from tracker.stores.redis.clients import redis_for_requests
 
 pytestmark = pytest.mark.redis
 
@@ -36,16 +30,6 @@ def after(counted: dict[bytes, int], is_behind: bool = True) -> Overflow:
             overflow.takes(account)
     overflow.decide(is_behind)
     return overflow
-
-
-@asynccontextmanager
-async def journal(url: str, folder: Path) -> AsyncIterator[tuple[Journal, Redis]]:
-    async with redis_for_requests(url) as redis:
-        built = Journal(redis, Breaker(), Spool(folder / "spool", 1024**3))
-        try:
-            yield built, redis
-        finally:
-            await built.close()
 
 
 @pytest.mark.parametrize(
@@ -82,7 +66,7 @@ def test_an_account_that_has_stopped_has_no_overflow_any_longer() -> None:
 async def test_a_flood_is_appended_apart_while_drains_are_behind(
     settings: Settings, tmp_path: Path
 ) -> None:
-    async with journal(settings.redis_url, tmp_path) as (built, redis):
+    async with journal_at(settings.redis_url, tmp_path) as (built, redis):
         seconds, _ = await redis.time()
         await redis.xadd(keys.JOURNAL, {"x": ""}, id=f"{seconds * 1000 - 2 * BEHIND_MS}-0")
         deciding = asyncio.create_task(keep_deciding(built.overflow, Backlog(redis)))

@@ -1,7 +1,5 @@
 """The journal in several streams: each record has its own, and nothing depends on it."""
 
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -12,22 +10,19 @@ from redis.crc import key_slot
 
 from config.settings import Settings
 from tests.factories import make_click, make_conversion
-from tests.stores.redis.own_redis import OwnRedis, own_redis
+from tests.journal.spooling import journal_at
+from tests.stores.redis.own_redis import OwnRedis
 from tracker.clicks.click import Click
 from tracker.ids import new_id
 from tracker.ingest.record import ENTRY_DECODER, Record
 from tracker.journal.appender import Claim
 from tracker.journal.backlog import Backlog
-from tracker.journal.journal import Journal
 from tracker.journal.partitions import (
     others_after,
     partition_of,
     partition_of_transaction_id,
 )
-from tracker.journal.spool import Spool
-from tracker.stores.breaker import Breaker
 from tracker.stores.redis import keys
-from tracker.stores.redis.clients import redis_for_requests
 
 pytestmark = pytest.mark.redis
 
@@ -44,16 +39,6 @@ def test_every_other_partition_may_take_what_a_stream_cannot(
     assert others_after(stream, partitions) == others
 
 
-@asynccontextmanager
-async def journal(url: str, folder: Path) -> AsyncIterator[tuple[Journal, Redis]]:
-    async with redis_for_requests(url) as redis:
-        built = Journal(redis, Breaker(), Spool(folder / "spool", 1024**3), PARTITIONS)
-        try:
-            yield built, redis
-        finally:
-            await built.close()
-
-
 async def streamed(redis: Redis) -> list[list[Record]]:
     """Return the records of each partition."""
     found = []
@@ -61,12 +46,6 @@ async def streamed(redis: Redis) -> list[list[Record]]:
         rows: Any = await redis.xrange(keys.journal(number))
         found.append([one for _, fields in rows for one in ENTRY_DECODER.decode(fields)])
     return found
-
-
-@pytest.fixture
-def server(tmp_path: Path) -> Iterator[OwnRedis]:
-    with own_redis(tmp_path) as running:
-        yield running
 
 
 @pytest.mark.parametrize(
@@ -103,7 +82,7 @@ def test_an_event_is_spread_by_its_transaction_id_then_by_its_click(
 
 async def test_clicks_of_a_link_are_in_one_partition(settings: Settings, tmp_path: Path) -> None:
     links = [new_id().bytes for _ in range(40)]
-    async with journal(settings.redis_url, tmp_path) as (built, redis):
+    async with journal_at(settings.redis_url, tmp_path, partitions=PARTITIONS) as (built, redis):
         for _ in range(3):
             for link_id in links:
                 await built.append(make_click(link_id=link_id))
@@ -120,7 +99,7 @@ async def test_clicks_of_a_link_are_in_one_partition(settings: Settings, tmp_pat
 async def test_a_transaction_id_is_appended_once_in_its_partition(
     settings: Settings, tmp_path: Path
 ) -> None:
-    async with journal(settings.redis_url, tmp_path) as (built, redis):
+    async with journal_at(settings.redis_url, tmp_path, partitions=PARTITIONS) as (built, redis):
         for number in range(1, 21):
             text = f"order {number}"
             partition = partition_of_transaction_id(text, PARTITIONS)
@@ -140,7 +119,7 @@ async def test_a_transaction_id_is_appended_once_in_its_partition(
 async def test_what_was_spooled_is_spread_over_the_partitions(
     server: OwnRedis, tmp_path: Path
 ) -> None:
-    async with journal(server.url, tmp_path) as (built, redis):
+    async with journal_at(server.url, tmp_path, partitions=PARTITIONS) as (built, redis):
         server.kill()
         sent = [make_click() for _ in range(200)]
         for one in sent:

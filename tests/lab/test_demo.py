@@ -1,6 +1,5 @@
 """The demonstration: one command from nothing to a console that has something to show."""
 
-import os
 import re
 import shlex
 import signal
@@ -11,15 +10,6 @@ import urllib.request
 from lab.processes import ROOT
 from tests.ports import free_port
 from tests.waiting import PROCESS_PATIENCE_SECONDS
-
-
-def test_make_gives_the_command_the_port_of_the_environment() -> None:
-    environment = {**os.environ, "PORT": "9000"}
-    command = ["make", "--dry-run", "demo"]
-    shown = subprocess.run(
-        command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True
-    )
-    assert "-m lab.demo --port 9000" in shown.stdout
 
 
 def test_the_command_prints_what_opens_its_console_and_its_api_and_ends_by_an_interrupt() -> None:
