@@ -34,12 +34,19 @@ async def applied(services: Services, records: Sequence[Record]) -> None:
     await drain_of(services).apply(records)
 
 
+async def burst(consumer: Consumer) -> int:
+    """Apply the entries that are there, stale ones included; return their number."""
+    total = 0
+    while applied := await consumer._step(block=None):
+        total += applied
+    return total
+
+
 async def drained(services: Services) -> int:
     """Drain the journal and what a slow moment has spooled; return the number of entries."""
     await in_journal(services)
-    return await Consumer(
-        services.stores.redis, services.stores.redis_blocking, drain_of(services).apply
-    ).burst()
+    stores = services.stores
+    return await burst(Consumer(stores.redis, stores.redis_blocking, drain_of(services).apply))
 
 
 async def dump(services: Services) -> dict[str, list[dict[str, Any]]]:

@@ -9,6 +9,7 @@ import msgspec
 import pytest
 from pymongo.errors import AutoReconnect
 
+from tests.conversions import scene
 from tests.factories import make_conversion
 from tests.ingest.consuming import running
 from tests.waiting import PATIENCE_SECONDS, becomes
@@ -100,7 +101,7 @@ async def test_a_batch_holds_no_more_than_the_bound_unless_one_entry_does(
 ) -> None:
     events = await appended(services, sizes)
     batches = Batches()
-    assert await consumer_of(services, batches, batch).burst() == len(sizes)
+    assert await scene.burst(consumer_of(services, batches, batch)) == len(sizes)
     assert batches.in_order() == list(range(1, events + 1))
     starts = {1 + sum(sizes[:at]) for at in range(len(sizes))}
     for numbers in batches.applied:

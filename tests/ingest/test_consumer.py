@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from pymongo.errors import AutoReconnect
 
+from tests.conversions import scene
 from tests.factories import make_click
 from tests.ingest.consuming import (
     STALE,
@@ -39,7 +40,7 @@ async def test_entries_that_are_acknowledged_are_not_asked_for_again(
     consumer = consumer_of(services, Applied(services))
     await consumer._reader.prepare()
     await services.journal.journal.append(make_click())
-    assert [await consumer.burst(), await consumer.burst()] == [1, 0]
+    assert [await scene.burst(consumer), await scene.burst(consumer)] == [1, 0]
     assert asked == [">"] * 3
 
 
@@ -63,9 +64,9 @@ async def test_entries_of_a_living_consumer_are_left_to_it(services: Services) -
     await services.journal.journal.append(make_click())
     slow = consumer_of(services, Applied(services, Outage(AutoReconnect("busy"), 1)))
     with pytest.raises(AutoReconnect):
-        await slow.burst()
-    assert await consumer_of(services, Applied(services)).burst() == 0
-    assert await slow.burst() == 1
+        await scene.burst(slow)
+    assert await scene.burst(consumer_of(services, Applied(services))) == 0
+    assert await scene.burst(slow) == 1
 
 
 async def test_a_stop_finishes_the_batch_in_progress(services: Services) -> None:
@@ -81,7 +82,7 @@ async def test_a_stop_finishes_the_batch_in_progress(services: Services) -> None
 async def test_a_consumer_that_leaves_is_deregistered(services: Services) -> None:
     await services.journal.journal.append(make_click())
     consumer = consumer_of(services, Applied(services))
-    await consumer.burst()
+    await scene.burst(consumer)
     await consumer.deregister()
     assert await services.stores.redis.xinfo_consumers("journal", "drain") == []
 
@@ -106,7 +107,7 @@ async def test_a_read_that_comes_late_loses_nothing_to_a_consumer_that_leaves(
     await consumer.deregister()
     monkeypatch.undo()
     assert await pending_in(services) == 1
-    assert await consumer_of(services, Applied(services), stale=0.0).burst() == 1
+    assert await scene.burst(consumer_of(services, Applied(services), stale=0.0)) == 1
     assert await clicks_in(services) == 1
 
 

@@ -37,9 +37,9 @@ async def test_entries_stay_while_a_store_is_unavailable(
     consumer = consumer_of(services, Applied(services, Outage(error, 2)))
     for _ in range(2):
         with pytest.raises(type(error)):
-            await consumer.burst()
+            await scene.burst(consumer)
         assert await services.stores.redis.xlen("journal") == 1
-    assert await consumer.burst() == 1
+    assert await scene.burst(consumer) == 1
     assert await clicks_in(services) == 1
     assert await services.stores.redis.exists("journal:dead") == 0
 
@@ -67,7 +67,7 @@ async def test_a_consumer_whose_unfinished_entries_are_gone_goes_on(
     await services.journal.journal.append(make_click())
     consumer = consumer_of(services, Applied(services, Outage(AutoReconnect("unavailable"), 1)))
     with pytest.raises(AutoReconnect):
-        await consumer.burst()
+        await scene.burst(consumer)
     entries: Any = await services.stores.redis.xrange("journal")
     entry_id = entries[0][0]
     if taken == "by another consumer":
@@ -77,7 +77,7 @@ async def test_a_consumer_whose_unfinished_entries_are_gone_goes_on(
             await services.stores.redis.xack("journal", "drain", entry_id)
         await services.stores.redis.xdel("journal", entry_id)
     await services.journal.journal.append(make_click())
-    assert await consumer.burst() >= 1
+    assert await scene.burst(consumer) >= 1
     assert await clicks_in(services) == 1
     assert await services.stores.redis.exists("journal:dead") == 0
 
@@ -130,7 +130,7 @@ def test_clicks_that_arrive_while_mongodb_is_killed_are_stored_after_its_restart
             pid = await _pid(services)
             applied = Applied(services, lambda records: os.kill(pid, signal.SIGKILL))
             with pytest.raises(PyMongoError):
-                await consumer_of(services, applied).burst()
+                await scene.burst(consumer_of(services, applied))
             assert await services.stores.redis.xlen("journal") == 25
 
     async def after(complete: Settings) -> None:

@@ -77,10 +77,10 @@ async def test_an_error_of_unknown_cause_refuses_an_entry_only_at_its_fifth_fail
     letters = []
     for _ in range(8):
         with pytest.raises(RuntimeError, match="may be a bug"):
-            await consumer.burst()
+            await scene.burst(consumer)
         letters.append(len(await dead_letters(services)))
     assert letters == [0] * 4 + [1] * 4
-    await consumer.burst()
+    await scene.burst(consumer)
     assert [letter[b"reason"] for letter in await dead_letters(services)] == [
         b"RuntimeError: may be a bug of ours"
     ] * 2
@@ -96,7 +96,7 @@ async def test_clicks_that_are_too_large_for_one_command_are_stored_in_parts(
     for some in (clicks[:6], clicks[6:]):
         await services.stores.redis.xadd("journal", {b"1": msgspec.msgpack.encode(some)})
     applied = Applied(services)
-    await consumer_of(services, applied).burst()
+    await scene.burst(consumer_of(services, applied))
     assert applied.records == await clicks_in(services) == 7
     assert (
         await services.stores.redis.xlen("journal")

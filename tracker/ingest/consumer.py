@@ -9,7 +9,7 @@ import contextlib
 import os
 import socket
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import Any, NamedTuple
 from uuid import uuid4
 
@@ -23,7 +23,7 @@ from tracker.ingest.pace import Pace
 from tracker.ingest.record import ENTRY_DECODER, Record
 from tracker.journal.dead_letters import DeadLetters
 from tracker.journal.entry import Fields, encode, fields_of
-from tracker.journal.reader import DecodedEntry, JournalReader, RawEntry
+from tracker.journal.reader import DecodedEntry, JournalReader
 from tracker.loops import cancel_and_wait, record_failure, wait
 from tracker.stores.redis.clients import BLOCK_SECONDS
 from tracker.stores.redis.keys import DRAIN_GROUP, JOURNAL
@@ -126,13 +126,6 @@ class Consumer:
             self.behind.clear()
             await wait(stop, self._pace.rest(time.monotonic()))
 
-    async def burst(self) -> int:
-        """Apply all present entries, stale ones included. Raises an error worth another try."""
-        total = 0
-        while applied := await self._step(block=None):
-            total += applied
-        return total
-
     async def remove_idle_consumers(self) -> None:
         """Remove consumers from the group that are long idle and have nothing pending."""
         consumers: Any = await self._redis.xinfo_consumers(self._stream, DRAIN_GROUP)
@@ -151,25 +144,20 @@ class Consumer:
         entries = await self._reader.next_entries(self._limit, block)
         began = time.monotonic()
         if entries:
-            batches = self._reader.batches(entries, self._limit)
-            async with self._claim_heartbeat(entries), contextlib.aclosing(batches):
-                async for batch in batches:
-                    await self._process(batch)
+            keeping = self._keep_claim([one for one, _ in entries])
+            claiming = asyncio.get_running_loop().create_task(keeping)
+            try:
+                async with contextlib.aclosing(self._reader.batches(entries, self._limit)) as some:
+                    async for batch in some:
+                        await self._process(batch)
+            finally:
+                await cancel_and_wait(claiming)
             self._reader.finish()
             self._pace.record(began, time.monotonic())
         return len(entries)
 
-    @contextlib.asynccontextmanager
-    async def _claim_heartbeat(self, entries: Sequence[RawEntry]) -> AsyncIterator[None]:
-        """Renew the claim on `entries` within the context: no other consumer reclaims them."""
-        ids = [one for one, _ in entries]
-        heartbeat = asyncio.get_running_loop().create_task(self._renew_claim(ids))
-        try:
-            yield
-        finally:
-            await cancel_and_wait(heartbeat)
-
-    async def _renew_claim(self, ids: list[bytes]) -> None:
+    async def _keep_claim(self, ids: list[bytes]) -> None:
+        """Renew the claim on entries, so that no other consumer reclaims them."""
         for _ in range(_MAX_HEARTBEATS):
             await asyncio.sleep(self._stale / 3)
             with contextlib.suppress(RedisError):
@@ -223,19 +211,13 @@ class Consumer:
         if entry.error is not None:
             await self._add_dead_letter(entry.id, entry.fields, error)
         for record in entry.records:
-            if reason := await self._refusal(record):
-                await self._add_dead_letter(entry.id, fields_of(encode([record])), reason)
+            try:
+                await self._apply([record])
+            except Exception as refusal:
+                if is_retryable(refusal):
+                    raise
+                await self._add_dead_letter(entry.id, fields_of(encode([record])), refusal)
         await self._acknowledge([entry])
-
-    async def _refusal(self, record: Record) -> Exception | None:
-        """Return the reason why `record` cannot be stored, or None. Raises if no store answers."""
-        try:
-            await self._apply([record])
-        except Exception as error:
-            if is_retryable(error):
-                raise
-            return error
-        return None
 
     async def _acknowledge(self, batch: Sequence[DecodedEntry[Record]]) -> None:
         for start in range(0, len(batch), _ENTRIES_PER_ACKNOWLEDGEMENT):

@@ -88,11 +88,7 @@ class Drain:
         self.stored = StoredTally()
 
     async def apply(self, records: Sequence[Record]) -> None:
-        """Store and count the records; stored ones change nothing.
-
-        Raises PyMongoError, RedisError, Unavailable or WriteConflict if it is worth another try.
-        Raises EventIdTaken if another event has the id.
-        """
+        """Store and count the records; stored ones change nothing. `ingest/faults` sorts errors."""
         clicks = {one.id: one for one in records if isinstance(one, Click)}
         events = [one for one in records if isinstance(one, Conversion)]
         documents = await self._documents(list(clicks.values()))

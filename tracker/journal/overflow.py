@@ -54,13 +54,10 @@ async def keep_deciding(overflow: Overflow, backlog: Backlog) -> None:
     """Choose the accounts once a second, until cancelled; none while Redis is unavailable."""
     while True:
         try:
-            overflow.decide(await _is_behind(backlog))
+            *streams, last = await backlog.measure_each()
+            # The last overflow is stored before accounts lose theirs.
+            is_behind = last.entries > 0 or any(one.oldest_ms > BEHIND_MS for one in streams)
+            overflow.decide(is_behind)
         except RedisError:
             overflow.decide(False)
         await sleep_in_step(_DECISION_SECONDS)
-
-
-async def _is_behind(backlog: Backlog) -> bool:
-    """Return whether drains are behind, or have not stored the last overflow yet."""
-    *streams, overflow = await backlog.measure_each()
-    return overflow.entries > 0 or any(one.oldest_ms > BEHIND_MS for one in streams)

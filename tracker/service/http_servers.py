@@ -71,8 +71,7 @@ async def serve_requests(
 ) -> AsyncIterator[None]:
     """Answer requests on bound sockets. With TLS, a SIGHUP reloads the certificate.
 
-    On exit, stop accepting, finish the requests in flight, and make every append durable. Raises
-    UnusableCertificate if TLS is set and its files cannot be used.
+    On exit, stop accepting, finish the requests in flight, and make every append durable.
     """
     tls = _reloading_context(services.settings) if services.settings.tls_cert else None
     async with serving(services):

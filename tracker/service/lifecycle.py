@@ -85,11 +85,7 @@ async def serve(
 
 
 async def drain(settings: Settings, monitoring: Sequence[socket.socket] = ()) -> None:
-    """Drain until SIGTERM or SIGINT, without serving visitors.
-
-    Raises UnusableStore if MongoDB or Redis can never work with these settings, LoopFailed if the
-    drain was given up.
-    """
+    """Drain until SIGTERM or SIGINT, without serving visitors. Raises as `serve`."""
     async with (
         _running_services(settings, serves=False) as (services, stop),
         serve_operators(operators_app(services, MONITORING_ENDPOINTS), monitoring),

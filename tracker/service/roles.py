@@ -115,14 +115,10 @@ def _serve(
             settings.web_concurrency, serve, on_stop, stop_seconds, started.log_ended
         )
 
-    _log_start(role="all" if draining else "web")
+    log.info("starting", version=__version__, role="all" if draining else "web")
     # A worker that was started with this process may have started the stores already.
     run_or_attach = stores.run_stores if draining else stores.attach_stores
     return _with_stores(run_or_attach(settings, started=started), work)
-
-
-def _log_start(role: str) -> None:
-    log.info("starting", version=__version__, role=role)
 
 
 def _close(sockets: list[socket]) -> None:
@@ -137,7 +133,7 @@ def _drain(settings: Settings) -> int:
         monitoring = lifecycle.bind_operators(settings, settings.metrics_port)
     except (OSError, UnicodeError) as error:
         return _fail(_cannot_listen(settings, settings.metrics_port, error, "METRICS_PORT"), 1)
-    _log_start(role="drain")
+    log.info("starting", version=__version__, role="drain")
     started = stores.StartedStores()
 
     def work(complete: Settings) -> int:

@@ -213,10 +213,7 @@ class Services:
         return Allowance(per_minute, self.settings.rate_limit_ipv6_prefix)
 
     async def prepare(self) -> None:
-        """Make the indexes of MongoDB. Nothing is written before: unique indexes decide races.
-
-        Raises UnusableStore if MongoDB never works with these settings, StoreUnavailable if it may.
-        """
+        """Make the indexes of MongoDB. Nothing is written before: unique indexes decide races."""
         await checks.check_mongodb(self.stores.mongodb.client)
         async with checks.mongodb_diagnosed():
             await indexes.ensure(self.stores.mongodb.database)

@@ -1,14 +1,17 @@
 """`/healthz`, `/livez` and `/readyz`: liveness and readiness of the process."""
 
+from typing import cast
+
 from tracker import __version__
 from tracker.errors import Unavailable
-from tracker.service.api.process_handler import ProcessHandler
 from tracker.service.api.readiness import degraded_parts, why_unready
+from tracker.service.services import Services
+from tracker.web.handler import Handler
 from tracker.web.openapi_parts import TEXT, public_error
 from tracker.web.operator_routes import operator_routes, single_field_response
 
 
-class Healthz(ProcessHandler):
+class Healthz(Handler):
     """The handler of `/healthz` and `/livez`: restart a process that does not answer."""
 
     def get(self) -> None:
@@ -17,14 +20,15 @@ class Healthz(ProcessHandler):
     head = get
 
 
-class Readyz(ProcessHandler):
+class Readyz(Handler):
     """The handler of `/readyz`. It names degraded parts, and the bytes that wait in the spool."""
 
     async def get(self) -> None:
         """Raises Unavailable if requests should go to another process."""
-        degraded = await degraded_parts(self.services)
-        waiting = self.services.journal.journal.spool.bytes_waiting
-        if self.services.serves and (why := why_unready(degraded)):
+        services = cast(Services, self.process)
+        degraded = await degraded_parts(services)
+        waiting = services.journal.journal.spool.bytes_waiting
+        if services.serves and (why := why_unready(degraded)):
             reasons = [f"{part}: {reason}" for part, reason in degraded.items()]
             reasons += [f"{waiting} bytes wait in the spool"] if waiting else []
             raise Unavailable(f"{why}; {'; '.join(reasons)}")

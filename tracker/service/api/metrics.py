@@ -3,7 +3,7 @@
 import asyncio
 import math
 from collections.abc import Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, cast
 
 from pymongo.errors import PyMongoError
 from redis.asyncio import Redis
@@ -14,8 +14,9 @@ from tracker.clock import now
 from tracker.ingest.drain_counters import families
 from tracker.journal.backlog import Backlog
 from tracker.journal.dead_letters import count_letters
-from tracker.service.api.process_handler import ProcessHandler
+from tracker.service.services import Services
 from tracker.stores.redis.keys import DRAIN_COUNTER_SUMS
+from tracker.web.handler import Handler
 from tracker.web.operator_routes import operator_routes, text_response
 from tracker.webhooks.deliveries import Deliveries
 
@@ -23,14 +24,14 @@ _PROBE_TIMEOUT_SECONDS: Final = 0.5
 """A scrape waits no longer for a store."""
 
 
-class Metrics(ProcessHandler):
+class Metrics(Handler):
     """The handler of `/metrics`. It also answers while a store is unavailable."""
 
     async def get(self) -> None:
         """Answer with every metric. A gauge whose store is unavailable is NaN."""
+        services = cast(Services, self.process)
         backlog, deliveries = await asyncio.gather(
-            _backlog(self.services.stores.redis),
-            _due_deliveries(self.services.webhooks.deliveries),
+            _backlog(services.stores.redis), _due_deliveries(services.webhooks.deliveries)
         )
         metrics.DELIVERIES_DUE.set(deliveries.due)
         metrics.DELIVERIES_AGE.set(deliveries.seconds)
