@@ -175,7 +175,7 @@ def test_a_stop_does_not_wait_for_the_pause_of_a_worker_that_keeps_dying(
         (3, 2.0),
         (6, 16.0),
         (7, MAX_PAUSE_SECONDS),
-        (999, MAX_PAUSE_SECONDS),
+        (9_999, MAX_PAUSE_SECONDS),
     ],
 )
 def test_the_pause_doubles_up_to_a_limit(failures: int, seconds: float) -> None:

@@ -86,7 +86,7 @@ def pause_seconds(failures: int) -> float:
     """Return the pause before a worker is replaced, after `failures` short lives in a row."""
     if not failures:
         return 0.0
-    return min(FIRST_PAUSE_SECONDS * 2.0 ** (failures - 1), MAX_PAUSE_SECONDS)
+    return min(FIRST_PAUSE_SECONDS * 2.0 ** min(failures - 1, 32), MAX_PAUSE_SECONDS)
 
 
 class _Child(NamedTuple):
