@@ -15,6 +15,8 @@ from unittest.mock import patch
 
 import orjson
 import pytest
+from pymongo import MongoClient
+from pymongo.database import Database
 from tornado.platform.asyncio import AsyncIOLoop
 
 from tests.waiting import PROCESS_PATIENCE_SECONDS
@@ -22,6 +24,7 @@ from tracker.service.services import Services
 
 ROOT = Path(__file__).parent.parent.parent
 Awaited = Callable[[Awaitable[Any]], Any]
+Stored = Database[dict[str, Any]]
 Ended = subprocess.CompletedProcess[str]
 
 
@@ -121,3 +124,8 @@ def do(io_loop: AsyncIOLoop) -> Awaited:
         return io_loop.run_sync(wait)
 
     return run
+
+
+@pytest.fixture
+def database(services: Services, mongodb: MongoClient[dict[str, Any]]) -> Stored:
+    return mongodb[services.settings.mongodb_database]

@@ -3,33 +3,32 @@
 from uuid import UUID
 
 import pytest
-from tornado.platform.asyncio import AsyncIOLoop
 
-from tests.scripts.conftest import Run
+from tests.scripts.conftest import Awaited, Run
 from tracker.errors import Unauthorized
 from tracker.ids import new_id
 from tracker.service.services import Services
 
 
 def test_a_key_opens_its_account_until_it_is_revoked(
-    run: Run, account_id: str, services: Services, io_loop: AsyncIOLoop
+    run: Run, account_id: str, services: Services, do: Awaited
 ) -> None:
     (made,) = run.rows("api_keys", "create", "--account", account_id)
     secret = made.pop("key")
     assert made["prefix"] == secret[:12]
     assert (made["account_id"], made["name"], made["scopes"]) == (account_id, "API key", "all")
     assert (made["expires_at"], made["revoked_at"]) == (None, None)
-    found = io_loop.run_sync(lambda: services.access.api_keys.authenticate(secret))
+    found = do(services.access.api_keys.authenticate(secret))
     assert (str(found.id), found.scopes) == (made["id"], None)
     (revoked,) = run.rows("api_keys", "revoke", made["id"])
     assert revoked["revoked_at"].endswith("Z")
     assert run.rows("api_keys", "revoke", made["id"]) == [revoked]
     with pytest.raises(Unauthorized):
-        io_loop.run_sync(lambda: services.access.api_keys.authenticate(secret))
+        do(services.access.api_keys.authenticate(secret))
 
 
 def test_a_key_is_revoked_with_the_keys_that_it_made(
-    run: Run, account_id: str, services: Services, io_loop: AsyncIOLoop
+    run: Run, account_id: str, services: Services, do: Awaited
 ) -> None:
     async def family() -> list[str]:
         parent, _ = await services.access.api_keys.create(UUID(account_id), "parent")
@@ -37,7 +36,7 @@ def test_a_key_is_revoked_with_the_keys_that_it_made(
         child, _ = await services.access.api_keys.create(UUID(account_id), "child", created_by=by)
         return [str(parent.id), str(child.id)]
 
-    parent, child = io_loop.run_sync(family)
+    parent, child = do(family())
     listed = run.rows("api_keys", "list", "--account", account_id)
     assert [row["parent_id"] for row in listed] == [parent, None]
     alone = run.rows("api_keys", "revoke", parent)
@@ -45,7 +44,7 @@ def test_a_key_is_revoked_with_the_keys_that_it_made(
     ended = run.rows("api_keys", "revoke", parent, "--descendants")
     assert [row["id"] for row in ended] == [parent, child]
     assert all(row["revoked_at"] for row in ended)
-    entries = io_loop.run_sync(lambda: services.stores.mongodb["audit"].find().to_list(None))
+    entries = do(services.stores.mongodb["audit"].find().to_list(None))
     assert [entry["action"] for entry in entries] == ["api_key.revoked"] * 2
 
 

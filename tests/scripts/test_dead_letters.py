@@ -5,23 +5,19 @@ from contextlib import contextmanager
 from typing import Any
 
 import msgspec
-from pymongo import MongoClient
 
 from tests.conversions import scene
 from tests.factories import make_click, make_conversion
-from tests.scripts.conftest import Awaited, Run
+from tests.scripts.conftest import Awaited, Run, Stored
 from tracker.ids import new_id
 from tracker.ingest.record import ENTRY_DECODER
 from tracker.journal.dead_letters import DeadLetters
 from tracker.service.services import Services
 
-Database = MongoClient[dict[str, Any]]
-
 
 @contextmanager
-def refusing(services: Services, mongodb: Database) -> Iterator[None]:
+def refusing(database: Stored) -> Iterator[None]:
     """Make MongoDB reject every click and event while the context is open."""
-    database = mongodb[services.settings.mongodb_database]
     for name in ("clicks", "events"):
         database.command("collMod", name, validator={"never": "there"})
     try:
@@ -48,27 +44,23 @@ async def add_undecodable_letters(services: Services, number: int) -> list[str]:
     ]
 
 
-def count(services: Services, mongodb: Database, name: str) -> int:
-    return mongodb[services.settings.mongodb_database][name].count_documents({})
-
-
 def test_dead_letters_are_listed_and_replayed_once_the_cause_is_fixed_and_count_once(
-    run: Run, do: Awaited, services: Services, mongodb: Database
+    run: Run, do: Awaited, services: Services, database: Stored
 ) -> None:
     account_id = new_id()
     clicks = [make_click(account_id) for _ in range(3)]
     payload = msgspec.msgpack.encode([*clicks, make_conversion(7, clicks[0].id)])
-    with refusing(services, mongodb):
+    with refusing(database):
         do(add_dead_letters(services, payload))
-    assert count(services, mongodb, "clicks") == 0
+    assert database["clicks"].count_documents({}) == 0
     letters = run.rows("dead_letters", "list")
     assert [(one["clicks"], one["events"]) for one in letters] == [(1, 0)] * 3 + [(0, 1)]
     assert all("121" in one["reason"] for one in letters)
     assert len({one["journal_id"] for one in letters}) == 1
     assert run.rows("dead_letters", "replay") == [{"replayed": 4}]
     do(add_dead_letters(services, payload))
-    assert count(services, mongodb, "clicks") == 3
-    assert count(services, mongodb, "events") == 1
+    assert database["clicks"].count_documents({}) == 3
+    assert database["events"].count_documents({}) == 1
     assert run.rows("dead_letters", "list") == []
     (row,) = run.rows("verify")
     assert (row["clicks"], row["conversions"], row["differences"]) == (3, 1, 0)

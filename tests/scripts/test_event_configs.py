@@ -4,9 +4,8 @@ from decimal import Decimal
 from uuid import UUID
 
 import pytest
-from tornado.platform.asyncio import AsyncIOLoop
 
-from tests.scripts.conftest import Run
+from tests.scripts.conftest import Awaited, Run
 from tracker.access.principal import OPERATOR
 from tracker.service.services import Services
 
@@ -17,22 +16,19 @@ def arguments(account_id: str, *options: str) -> tuple[str, ...]:
 
 
 def test_a_configuration_is_made_and_found_by_its_postback_key(
-    run: Run, account_id: str, services: Services, io_loop: AsyncIOLoop
+    run: Run, account_id: str, services: Services, do: Awaited
 ) -> None:
     options = ("--payout", "12.5", "--parameter-aliases", "cid=click_id,payout=value")
     (made,) = run.rows("event_configs", *arguments(account_id, *options))
     assert made["parameter_aliases"] == options[-1]
     assert (made["payout_type"], made["payout"], made["active"]) == ("RevShare", 12.5, True)
     assert len(made["pbk"]) == 22
-    found = io_loop.run_sync(
-        lambda: services.conversions.event_configs.by_postback_key(made["pbk"])
-    )
+    found = do(services.conversions.event_configs.by_postback_key(made["pbk"]))
     assert found is not None
     assert (str(found.id), found.payout) == (made["id"], Decimal("12.5"))
     assert found.parameter_aliases == {"cid": "click_id", "payout": "value"}
     assert run.rows("event_configs", "list", "--account", account_id) == [made]
-    account = UUID(account_id)
-    [entry], _ = io_loop.run_sync(lambda: services.access.audit.page(account, 1, 10))
+    [entry], _ = do(services.access.audit.page(UUID(account_id), 1, 10))
     assert (entry.action, entry.actor) == ("event_config.created", OPERATOR)
     assert (entry.target.id, entry.target.name) == (found.id, "Purchase")
 

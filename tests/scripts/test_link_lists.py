@@ -1,13 +1,10 @@
 """`verify` finds wrong counts of links and `link_lists` corrects them."""
 
-from typing import Any
-
 import pytest
-from pymongo import MongoClient
 from tornado.platform.asyncio import AsyncIOLoop
 
 from tests.factories import create_link
-from tests.scripts.conftest import Run
+from tests.scripts.conftest import Run, Stored
 from tracker.accounts.accounts import Account
 from tracker.service.services import Services
 
@@ -26,15 +23,14 @@ def account(services: Services, io_loop: AsyncIOLoop) -> Account:
 
 
 def test_a_wrong_count_is_explained_until_it_is_corrected(
-    run: Run, account: Account, services: Services, mongodb: MongoClient[dict[str, Any]]
+    run: Run, account: Account, database: Stored
 ) -> None:
     ended = run("verify")
     assert ended.returncode == 0
     assert ended.stderr == ""
     [row] = run.rows("link_lists")
     assert row == {"account_id": str(account.id), "corrected": 0}
-    counts = mongodb[services.settings.mongodb_database]["link_counts"]
-    counts.update_one({"active": 1}, {"$inc": {"active": 4}})
+    database["link_counts"].update_one({"active": 1}, {"$inc": {"active": 4}})
     ended = run("verify", "--json")
     assert ended.returncode == 1
     assert f"account {account.id}: active links are -4 in the documents" in ended.stderr
@@ -45,9 +41,9 @@ def test_a_wrong_count_is_explained_until_it_is_corrected(
 
 
 def test_counts_that_are_not_made_yet_are_no_difference(
-    run: Run, account: Account, services: Services, mongodb: MongoClient[dict[str, Any]]
+    run: Run, account: Account, database: Stored
 ) -> None:
-    mongodb[services.settings.mongodb_database]["link_counts"].delete_many({})
+    database["link_counts"].delete_many({})
     ended = run("verify")
     assert ended.returncode == 0
     assert f"not compared: the links of account {account.id}, which a drain" in ended.stderr

@@ -1,16 +1,14 @@
 """`verify` finds wrong rollups and `rebuild_rollups` corrects them, as an operator runs them."""
 
 from datetime import timedelta
-from typing import Any
 
 import pytest
 from bson import Decimal128
-from pymongo import MongoClient
 from tornado.platform.asyncio import AsyncIOLoop
 
 from tests.conversions import scene
 from tests.factories import AT_MS, make_click, make_conversion
-from tests.scripts.conftest import Run
+from tests.scripts.conftest import Run, Stored
 from tracker.accounts.accounts import Account
 from tracker.clock import day_of, moment, now
 from tracker.service.services import Services
@@ -37,9 +35,8 @@ def account(services: Services, io_loop: AsyncIOLoop) -> Account:
     return account
 
 
-def spoil(mongodb: MongoClient[dict[str, Any]], services: Services) -> None:
-    rollups = mongodb[services.settings.mongodb_database]["rollups"]
-    rollups.update_one({"_id.of": "account"}, {"$inc": {"total.clicks": 5}})
+def spoil(database: Stored) -> None:
+    database["rollups"].update_one({"_id.of": "account"}, {"$inc": {"total.clicks": 5}})
 
 
 def test_without_differences_verify_says_so_and_exits_0(run: Run, account: Account) -> None:
@@ -57,44 +54,36 @@ def test_without_differences_verify_says_so_and_exits_0(run: Run, account: Accou
 
 
 def test_a_difference_is_explained_and_exits_1_until_it_is_rebuilt(
-    run: Run, account: Account, services: Services, mongodb: MongoClient[dict[str, Any]]
+    run: Run, account: Account, database: Stored
 ) -> None:
-    spoil(mongodb, services)
+    spoil(database)
     ended = run("verify", "--json")
     assert ended.returncode == 1
     assert f"{DAY} account: total.clicks is 15 in the rollups, 10 in the documents" in ended.stderr
     assert '"in reports": 15' in ended.stdout
     [row] = run.rows("rebuild_rollups", *RANGE)
-    assert row == {
-        "account_id": str(account.id),
-        "days": 1,
-        "figures_corrected": 1,
-    }
+    assert row == {"account_id": str(account.id), "days": 1, "figures_corrected": 1}
     assert run("verify").returncode == 0
     assert run.rows("rebuild_rollups", *RANGE)[0]["figures_corrected"] == 0
 
 
 def test_only_the_chosen_days_and_accounts_are_compared_and_rebuilt(
-    run: Run, account: Account, services: Services, mongodb: MongoClient[dict[str, Any]]
+    run: Run, account: Account, database: Stored
 ) -> None:
-    spoil(mongodb, services)
+    spoil(database)
     assert run("verify", "--to", "2020-01-01").returncode == 0
     assert run.rows("rebuild_rollups", "--from", "2020-01-01", "--to", "2020-12-31") == []
     assert run("verify", "--account", str(account.id)).returncode == 1
 
 
 def test_days_whose_clicks_may_be_deleted_are_neither_compared_nor_rebuilt(
-    run: Run,
-    account: Account,
-    services: Services,
-    mongodb: MongoClient[dict[str, Any]],
-    monkeypatch: pytest.MonkeyPatch,
+    run: Run, account: Account, database: Stored, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     today = now()
     monkeypatch.setattr(retention, "now", lambda: today)
-    spoil(mongodb, services)
+    spoil(database)
     record = {"_id": "click_retention", "days": 2}
-    mongodb[services.settings.mongodb_database]["counters"].insert_one(record)
+    database["counters"].insert_one(record)
     kept = day_of(today - timedelta(days=1))
     ended = run("verify")
     assert ended.returncode == 0
@@ -155,13 +144,12 @@ def convert(services: Services, io_loop: AsyncIOLoop, *values: str) -> str:
 
 
 def test_sums_beyond_28_digits_are_compared_to_the_last_one(
-    run: Run, services: Services, io_loop: AsyncIOLoop, mongodb: MongoClient[dict[str, Any]]
+    run: Run, services: Services, io_loop: AsyncIOLoop, database: Stored
 ) -> None:
     convert(services, io_loop, LARGE, LARGE, LARGE)
     assert run.rows("verify")[0]["differences"] == 0
-    rollups = mongodb[services.settings.mongodb_database]["rollups"]
     billionth = {"$inc": {"total.value": Decimal128("0.000000001")}}
-    rollups.update_one({"_id.of": "account"}, billionth)
+    database["rollups"].update_one({"_id.of": "account"}, billionth)
     ended = run("verify")
     assert ended.returncode == 1
     assert "total.value is 29,999,999,999,999,999,997,370,370,368 in the rollups" in ended.stderr
@@ -183,9 +171,8 @@ def test_beyond_the_34_digits_of_mongodb_verify_says_what_it_compares(
 
 
 def test_a_rebuild_makes_a_missing_index_again(
-    run: Run, account: Account, services: Services, mongodb: MongoClient[dict[str, Any]]
+    run: Run, account: Account, database: Stored
 ) -> None:
-    database = mongodb[services.settings.mongodb_database]
     for collection in ("rollups", "clicks"):
         database[collection].drop_index("by_account")
     run.rows("rebuild_rollups", *RANGE)
@@ -194,13 +181,8 @@ def test_a_rebuild_makes_a_missing_index_again(
 
 
 def test_days_before_and_after_a_change_of_the_zone_are_compared_and_rebuilt(
-    run: Run,
-    account: Account,
-    services: Services,
-    io_loop: AsyncIOLoop,
-    mongodb: MongoClient[dict[str, Any]],
+    run: Run, account: Account, services: Services, io_loop: AsyncIOLoop, database: Stored
 ) -> None:
-    database = mongodb[services.settings.mongodb_database]
     until, later = [day_of(moment(AT_MS) + timedelta(days=number)) for number in (1, 2)]
     changed = {
         "time_zone": "Europe/Berlin",
