@@ -56,12 +56,6 @@ class Scene(NamedTuple):
         pages = [await invitations.page(self.account.id, 1, 10, kind) for kind in InvitationKind]
         return sum(total for _, total in pages)
 
-    async def current(self) -> Person:
-        """Return the viewer as stored now."""
-        found = await self.services.accounts.people.find(self.person.id)
-        assert found is not None
-        return found
-
     async def stored(self) -> list[Any]:
         database = self.services.stores.mongodb.database
         return [await database[name].find().to_list(None) for name in ("people", "members")]

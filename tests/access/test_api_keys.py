@@ -17,7 +17,7 @@ from tests.stores.mongodb.profiler import profiled
 from tests.waiting import eventually
 from tracker.access import api_keys
 from tracker.access.api_keys import ApiKey, ApiKeys
-from tracker.errors import NotFound, Unauthorized
+from tracker.errors import Unauthorized
 from tracker.ids import new_id
 from tracker.service.services import Services
 from tracker.stores.cache import trusted_memory
@@ -139,8 +139,3 @@ async def test_a_revocation_that_cannot_be_published_holds_everywhere_within_two
                 await other.access.api_keys.authenticate(secret)
     await nowhere.aclose()
     await other.close()
-
-
-async def test_an_unknown_key_cannot_be_revoked(services: Services) -> None:
-    with pytest.raises(NotFound):
-        await services.access.api_keys.revoke(new_id())

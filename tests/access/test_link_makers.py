@@ -84,17 +84,6 @@ async def test_the_links_of_an_api_key_expire_with_it_or_after_a_day(scene: Scen
     await scene.assert_ended(tokens)
 
 
-async def test_a_link_that_was_left_open_is_of_no_use_without_its_makers_authority(
-    scene: Scene,
-) -> None:
-    """Releases before this one did not end the links of a member whom they removed."""
-    tokens = await scene.links(scene.author)
-    await scene.services.stores.mongodb["members"].update_one(
-        {"_id": scene.maker.id}, {"$set": {"role": Role.EDITOR}}
-    )
-    await scene.assert_ended(tokens)
-
-
 async def test_a_link_for_a_role_beyond_the_present_scopes_of_its_maker_is_of_no_use(
     scene: Scene,
 ) -> None:

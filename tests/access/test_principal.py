@@ -1,11 +1,17 @@
+from collections.abc import Collection
+
 import pytest
 
-from tracker.access.principal import Actor, ActorKind, Principal
+from tracker.access.principal import SCOPES, VERBS, Actor, ActorKind, Principal
+from tracker.access.roles import SCOPES_OF, Role
 from tracker.errors import Forbidden
 from tracker.ids import new_id
 
+EVERY = {f"{resource}:{verb}" for resource in SCOPES for verb in VERBS}
+OWNERS_ONLY = {"keys:read", "keys:write", "account:write", "members:write", "audit:read"}
 
-def principal(scopes: list[str] | None, kind: ActorKind = ActorKind.API_KEY) -> Principal:
+
+def principal(scopes: Collection[str] | None, kind: ActorKind = ActorKind.API_KEY) -> Principal:
     return Principal(
         account_id=new_id(), actor=Actor(kind=kind, id=new_id(), name="one"), scopes=scopes
     )
@@ -53,3 +59,18 @@ def test_a_scope_is_had_by_its_name_or_by_its_resource(
     own: list[str] | None, is_allowed: bool
 ) -> None:
     assert principal(own).covers(["links:write"]) is is_allowed
+
+
+def covered_by(role: Role) -> set[str]:
+    own = principal(SCOPES_OF[role])
+    return {scope for scope in EVERY if own.covers([scope])}
+
+
+def test_an_owner_has_every_scope_an_editor_works_and_a_viewer_reads() -> None:
+    assert covered_by(Role.OWNER) == EVERY
+    assert not covered_by(Role.EDITOR) & OWNERS_ONLY
+    assert covered_by(Role.VIEWER) < covered_by(Role.EDITOR)
+    assert all(scope.endswith(":read") for scope in covered_by(Role.VIEWER))
+    written = covered_by(Role.EDITOR) - covered_by(Role.VIEWER)
+    work = ("links", "domains", "tags", "event_configs", "webhooks", "views", "shares")
+    assert written == {f"{one}:write" for one in work}

@@ -13,11 +13,12 @@ from tests.web.person import (
     begin_totp,
     create_person,
     have_totp,
+    stored_again,
     totp_code,
 )
 from tracker.access.principal import Author
-from tracker.accounts import services as accounts
 from tracker.accounts.people import Person
+from tracker.accounts.second_factor import SecondFactor
 from tracker.accounts.self_service import Requester
 from tracker.accounts.sign_in_limit import FOR_EMAIL
 from tracker.errors import (
@@ -41,13 +42,7 @@ CODE, OTHER_CODE = "abcd-efgh-ijkl-mnop", "bcde-fghi-jklm-nopq"
 async def person_with_totp(services: Services, *recovery_codes: str) -> Person:
     person = await create_person(services)
     await have_totp(services, person.id, *recovery_codes)
-    return await again(services, person)
-
-
-async def again(services: Services, person: Person) -> Person:
-    found = await services.accounts.people.find(person.id)
-    assert found is not None
-    return found
+    return await stored_again(services, person)
 
 
 async def refused(services: Services, person: Person, code: str | None) -> TrackerError:
@@ -85,7 +80,8 @@ async def test_a_recovery_code_is_used_once_also_at_one_moment(services: Service
         return_exceptions=True,
     )
     assert [one for one in done if one is None] == [None]
-    assert isinstance(await refused(services, await again(services, person), CODE), Unauthorized)
+    now = await stored_again(services, person)
+    assert isinstance(await refused(services, now, CODE), Unauthorized)
     await services.accounts.second_factor.check(person, OTHER_CODE, "")
     entries, _ = await services.access.audit.page(
         member.account_id, 1, 10, action="recovery_code.used"
@@ -141,21 +137,13 @@ async def test_the_secret_is_encrypted_and_recovery_codes_work_without_the_key(
     services: Services,
 ) -> None:
     person = await create_person(services)
-    keys = [os.urandom(32)]
-    box = SecretBox(keys, Purpose.TOTP)
+    box = SecretBox([os.urandom(32)], Purpose.TOTP)
     await have_totp(services, person.id, CODE)
     await services.accounts.people.change(person.id, {"totp": box.seal(person.id, TOTP_SECRET)})
-    person = await again(services, person)
+    person = await stored_again(services, person)
     assert (person.totp or "").startswith(PREFIX)
-    with_key = accounts.build(
-        stores=services.stores,
-        access=services.access,
-        conversions=services.conversions,
-        links=services.links,
-        public_url=services.public_url,
-        secret_keys=keys,
-    )
-    await with_key.second_factor.check(person, totp_code(), "")
+    with_key = SecondFactor(services.accounts.second_factor._identity, box)
+    await with_key.check(person, totp_code(), "")
     error = await refused(services, person, totp_code(1))
     assert isinstance(error, Unavailable)
     assert error.message == (
@@ -186,7 +174,7 @@ async def test_a_session_that_has_ended_meanwhile_changes_nothing(services: Serv
     await services.access.sessions.end_all(person.id)
     with pytest.raises(Unauthorized):
         await services.accounts.second_factor_setup.switch_on(requester, totp_code())
-    assert not (await again(services, person)).has_totp
+    assert not (await stored_again(services, person)).has_totp
     assert await services.access.sessions.of_person(person.id) == []
 
 
@@ -204,4 +192,4 @@ async def test_a_setup_that_is_ended_twice_at_one_moment_gives_codes_once(
         return_exceptions=True,
     )
     assert sum(isinstance(one, TrackerError) for one in done) == 2
-    assert len((await again(services, person)).recovery_codes) == 10
+    assert len((await stored_again(services, person)).recovery_codes) == 10

@@ -4,7 +4,7 @@ import pytest
 from argon2 import PasswordHasher
 from msgspec.structs import replace
 
-from tests.web.person import BROWSER, PASSWORD, create_person
+from tests.web.person import BROWSER, PASSWORD, create_person, stored_again
 from tracker.access.roles import Role
 from tracker.accounts.people import MAX_NETWORKS
 from tracker.accounts.sign_in_limit import network_digest
@@ -42,8 +42,7 @@ async def test_replacing_an_outdated_hash_never_brings_an_old_password_back(
 
     monkeypatch.setattr(services.accounts.passwords, "hash", changed_meanwhile)
     await services.accounts.sign_in.identify(EMAIL, PASSWORD, BROWSER)
-    found = await services.accounts.people.find(person.id)
-    assert found is not None
+    found = await stored_again(services, person)
     assert found.password == "a new one"
 
 
@@ -53,8 +52,7 @@ async def test_the_last_networks_of_a_person_are_remembered_as_digests(services:
     networks = [f"203.0.{number}.0/24" for number in range(MAX_NETWORKS + 1)]
     for network in (*networks, networks[1]):
         await services.accounts.sign_in.start_session(person, replace(BROWSER, address=network))
-    found = await services.accounts.people.find(person.id)
-    assert found is not None
+    found = await stored_again(services, person)
     assert found.networks == [network_digest(one) for one in (*networks[2:], networks[1])]
 
 

@@ -64,18 +64,6 @@ async def test_only_the_account_that_fills_its_line_is_rejected() -> None:
             one.cancel()
 
 
-async def test_beyond_the_line_of_all_accounts_everybody_is_rejected() -> None:
-    permits = Permits("report", "reports", PermitLimits(1, 1, 2, 2), 30)
-    async with permits.permit(ACCOUNTS["a"], 60), asyncio.TaskGroup() as group:
-        waiting = [group.create_task(hold(permits, name)) for name in "bc"]
-        await asyncio.sleep(0)
-        with pytest.raises(Unavailable) as refused:
-            await hold(permits, "d")
-        assert refused.value.headers == {"Retry-After": "30"}
-        for one in waiting:
-            one.cancel()
-
-
 async def test_a_request_that_stops_waiting_frees_its_place_in_both_queues() -> None:
     permits = Permits("report", "reports", PermitLimits(1, 1, 25, 200), 30)
     async with permits.permit(ACCOUNTS["a"], 60):

@@ -29,6 +29,12 @@ async def create_person(
     return await services.accounts.people.create(email, "Ada", hashed)
 
 
+async def stored_again(services: Services, person: Person) -> Person:
+    found = await services.accounts.people.find(person.id)
+    assert found is not None
+    return found
+
+
 async def signed_in(
     services: Services,
     client: Client,

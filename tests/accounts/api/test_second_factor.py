@@ -9,7 +9,7 @@ import pytest
 from tests.accounts.api.signing_in import FROM_CONSOLE, another_browser, audited, secret_in
 from tests.web.client import Client, Response
 from tests.web.fixtures import Logged
-from tests.web.person import PASSWORD, PersonClient, have_totp, totp_code
+from tests.web.person import PASSWORD, PersonClient, have_totp, stored_again, totp_code
 from tests.web.world import World
 from tracker.access.roles import Role
 from tracker.accounts.accounts import Account
@@ -106,8 +106,7 @@ async def test_switching_it_off_takes_the_password_and_a_code_that_was_not_used(
         refused = await person.send("POST", f"{TOTP}/disable", fields)
         assert (refused.status, refused.error) == (400, error)
         assert "Set-Cookie" not in refused.headers
-    found = await world.services.accounts.people.find(person.person.id)
-    assert found is not None
+    found = await stored_again(world.services, person.person)
     assert (found.has_totp, len(found.recovery_codes)) == (True, 1)
     fields = {"password": PASSWORD, "code": recovery}
     assert (await person.send("POST", f"{TOTP}/disable", fields)).status == 200

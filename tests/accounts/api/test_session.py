@@ -6,7 +6,7 @@ from argon2 import PasswordHasher
 from tests.accounts.api.signing_in import FROM_CONSOLE, audited, secret_in, sign_in
 from tests.stores.mongodb.profiler import profiled
 from tests.web.client import Client
-from tests.web.person import PASSWORD, PersonClient, create_person
+from tests.web.person import PASSWORD, PersonClient, create_person, stored_again
 from tests.web.world import World
 from tracker.access.roles import Role
 from tracker.access.session_cookie import SessionCookie
@@ -121,8 +121,7 @@ async def test_an_outdated_hash_is_replaced_at_sign_in(world: World) -> None:
     old = PasswordHasher(1, 8, 1).hash(PASSWORD)
     await world.services.accounts.people.change(person.id, {"password": old})
     assert (await sign_in(world.client, "ada@example.com")).status == 200
-    found = await world.services.accounts.people.find(person.id)
-    assert found is not None
+    found = await stored_again(world.services, person)
     assert not world.services.accounts.passwords.is_outdated(found.password)
 
 
