@@ -26,7 +26,7 @@ from tracker.syntax.email import normal_email
 
 
 class TokenPreview(NamedTuple):
-    """The purpose of a token. `needs_code` is False for invitations: it would reveal a factor."""
+    """The purpose of a token. `needs_code` never tells of an invited person's second factor."""
 
     kind: InvitationKind
     email: str | None
