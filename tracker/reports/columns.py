@@ -203,23 +203,16 @@ def _combinations(columns: Sequence[Column], rows: int) -> tuple[Codes, int]:
 
 def _numbered_combinations(key: Codes, size: int) -> tuple[Codes, Codes]:
     """Return the number of each row's combination, without gaps, and a row of each combination."""
-    limit = min(_DIRECT, max(_FEW_COMBINATIONS, _DIRECT_PER_ROW * len(key)))
-    return _numbered_by_array(key, size) if size <= limit else _numbered_by_sorting(key)
-
-
-def _numbered_by_array(key: Codes, size: int) -> tuple[Codes, Codes]:
-    """Number the combinations with an array of all possible ones: ten times faster than sorting."""
+    if size > min(_DIRECT, max(_FEW_COMBINATIONS, _DIRECT_PER_ROW * len(key))):
+        _, first_rows, number_of_row = np.unique(key, return_index=True, return_inverse=True)
+        return number_of_row, first_rows
+    # An array of all possible ones is ten times faster than sorting.
     row_of = np.full(size, -1, np.int64)
     row_of[key] = np.arange(len(key))
     present = np.flatnonzero(row_of >= 0)
     number_of = np.zeros(size, np.int64)
     number_of[present] = np.arange(len(present))
     return number_of[key], row_of[present]
-
-
-def _numbered_by_sorting(key: Codes) -> tuple[Codes, Codes]:
-    _, first_rows, number_of_row = np.unique(key, return_index=True, return_inverse=True)
-    return number_of_row, first_rows
 
 
 def _sums(numbers: Numbers, number_of_row: Codes, size: int) -> Numbers:

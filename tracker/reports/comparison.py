@@ -81,10 +81,8 @@ class DayComparison(NamedTuple):
         Raises OverflowError if the calendar does not have them.
         """
         whole = OtherDays(self.other, self.other.last, None)
-        today = calendar.day_of(at)
-        if not is_unfinished(self.days, calendar, at):
-            return whole
-        day = self._other_day(today)
+        is_part = is_unfinished(self.days, calendar, at)
+        day = self._other_day(calendar.day_of(at)) if is_part else None
         if day is None:
             return whole
         until = calendar.at_clock(day, calendar.local(at).time())

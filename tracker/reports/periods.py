@@ -66,9 +66,8 @@ class Period(NamedTuple):
 
 
 def day_period(calendar: Calendar, day: date) -> Period:
-    return Period(
-        "day", day.isoformat(), day, day, calendar.start_of(day), calendar.end_of(day), None
-    )
+    start, end = calendar.start_of(day), calendar.end_of(day)
+    return Period("day", day.isoformat(), day, day, start, end)
 
 
 def month_period(calendar: Calendar, day: date) -> Period:
@@ -78,18 +77,12 @@ def month_period(calendar: Calendar, day: date) -> Period:
 
 
 def hours_of(calendar: Calendar, day: date) -> list[Period]:
-    return [
-        Period(
-            "hour",
-            f"{day.isoformat()}T{hour:02}",
-            day,
-            day,
-            calendar.start_of_hour(day, hour),
-            calendar.end_of_hour(day, hour),
-            hour,
-        )
-        for hour in range(calendar.hours_in(day))
-    ]
+    return [_hour_of(calendar, day, hour) for hour in range(calendar.hours_in(day))]
+
+
+def _hour_of(calendar: Calendar, day: date, hour: int) -> Period:
+    start, end = calendar.start_of_hour(day, hour), calendar.end_of_hour(day, hour)
+    return Period("hour", f"{day.isoformat()}T{hour:02}", day, day, start, end, hour)
 
 
 def first_hours(calendar: Calendar, day: date, count: int) -> Period:
@@ -134,8 +127,7 @@ def step_of(key: str, interval: str) -> str:
     if interval == "month":
         return key[:7]
     if interval == "week":
-        day = date.fromisoformat(key)
-        return (day - timedelta(day.weekday())).isoformat()
+        return _monday_of(date.fromisoformat(key)).isoformat()
     return key
 
 

@@ -65,9 +65,7 @@ class PartHour:
     ) -> CachedCounts | None:
         """Return the cached counts, if they are valid and end by `until`."""
         known = (await self._joint.find([one], names, self._run.latest)).get(one)
-        if known is None or known.fingerprint != fingerprint:
-            return None
-        if known.through is None or known.through > until:
+        if known is None or not known.is_valid(fingerprint, until):
             return None
         await self._run.memory.take(known.rows() * limits.ROW_BYTES)
         return known

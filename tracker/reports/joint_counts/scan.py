@@ -59,9 +59,6 @@ class Span(NamedTuple):
             end = self.end if number == parts - 1 else self.start + (number + 1) * step
             yield self._replace(start=self.start + number * step, end=end)
 
-    def filter(self) -> dict[str, Any]:
-        return {**self.matching, "at": {"$gte": self.start, "$lt": self.end}}
-
 
 async def read(
     reader: MongoReads, of: DocumentKind, span: Span, names: Sequence[str]
@@ -71,7 +68,9 @@ async def read(
     shown = {"_id": 0, **dict.fromkeys([*MEASURED_FIELDS[of], *fields], 1)}
     computed = {LINK: _link(span), HOUR: _hour(span), EVENT: "$event_config_id"}
     shown |= {name: computed[name] for name in names if name in computed}
-    stages = [{"$match": {**span.filter(), **_COUNTED[of]}}, {"$project": shown}]
+    times = {"$gte": span.start, "$lt": span.end}
+    matching = {**span.matching, "at": times, **_COUNTED[of]}
+    stages = [{"$match": matching}, {"$project": shown}]
     rows = await reader.with_binary_ids().aggregate(
         of, [with_stored_ids(one) for one in stages], batchSize=_batch_size(names)
     )
