@@ -15,7 +15,7 @@ from tracker.reports.joint_counts.scan import Span, read
 from tracker.reports.joint_counts.scope import ReportScope
 from tracker.reports.memory import bytes_of
 from tracker.reports.periods import Period
-from tracker.reports.threads import in_thread
+from tracker.reports.threads import in_thread, in_thread_if_large
 
 _DOCUMENTS_AT_ONCE: Final = 20_000
 """The approximate number of documents of one pipeline."""
@@ -52,7 +52,7 @@ class DocumentScans:
         About `expected` documents are in the whole period.
         """
         spans = await self._spans(of, names, period, expected, start, end)
-        return await in_thread(columns.summed, await self._tables(of, names, spans), names)
+        return await _sum(await self._tables(of, names, spans), names)
 
     async def count_each(
         self, of: DocumentKind, names: Sequence[str], expected: Mapping[Period, int]
@@ -67,10 +67,7 @@ class DocumentScans:
         tables = await self._tables(of, names, [span for _, span in spans])
         for (period, _), table in zip(spans, tables, strict=True):
             found[period].append(table)
-        return {
-            period: await in_thread(columns.summed, tables, names)
-            for period, tables in found.items()
-        }
+        return {period: await _sum(tables, names) for period, tables in found.items()}
 
     async def _spans(
         self,
@@ -137,3 +134,8 @@ def documents_in(table: Columns) -> int:
 def _sized(make: Callable[[], Columns]) -> tuple[Columns, int]:
     table = make()
     return table, bytes_of(table)
+
+
+async def _sum(tables: Sequence[Columns], names: Sequence[str]) -> Columns:
+    rows = sum(one.rows for one in tables)
+    return await in_thread_if_large(rows, columns.summed, tables, names)
