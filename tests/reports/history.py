@@ -117,11 +117,11 @@ async def moved(services: Services, random: Random, history: History) -> History
         rollup.add_event(after)
         await services.stores.mongodb["events"].replace_one({"_id": event["_id"]}, after)
         events[event["_id"]] = after
-    await _update(services, rollup, 0)
+    await store_rollup(services, rollup, 0)
     return history._replace(events=list(events.values()))
 
 
-async def _update(services: Services, rollup: Rollup, drain_number: int) -> None:
+async def store_rollup(services: Services, rollup: Rollup, drain_number: int) -> None:
     if updates := list(rollup.updates(drain_number)):
         await services.stores.mongodb.database.command(
             "update",
@@ -148,7 +148,7 @@ async def store(
     for event in events:
         random.choice(rollups).add_event(event)
     for number, rollup in enumerate(rollups):
-        await _update(services, rollup, number % DRAIN_NUMBERS)
+        await store_rollup(services, rollup, number % DRAIN_NUMBERS)
 
 
 def _moment(random: Random) -> datetime:

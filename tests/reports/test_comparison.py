@@ -30,71 +30,36 @@ def measures(**fields: Any) -> Measures:
 
 
 @pytest.mark.parametrize(
-    ("now", "before"),
+    ("compared", "now", "before"),
     [
-        (("2026-01-31", "2026-01-31"), ("2026-01-30", "2026-01-30")),
-        (("2026-03-01", "2026-03-07"), ("2026-02-22", "2026-02-28")),
-        (("2024-03-01", "2024-03-31"), ("2024-01-30", "2024-02-29")),
-        (("2024-01-01", "2025-12-31"), ("2021-12-31", "2023-12-31")),
-        (("0001-01-02", "0001-01-02"), ("0001-01-01", "0001-01-01")),
+        # As many days, which end where the range begins.
+        ("previous_period", ("2026-01-31", "2026-01-31"), ("2026-01-30", "2026-01-30")),
+        ("previous_period", ("2026-03-01", "2026-03-07"), ("2026-02-22", "2026-02-28")),
+        ("previous_period", ("2024-03-01", "2024-03-31"), ("2024-01-30", "2024-02-29")),
+        ("previous_period", ("2024-01-01", "2025-12-31"), ("2021-12-31", "2023-12-31")),
+        ("previous_period", ("0001-01-02", "0001-01-02"), ("0001-01-01", "0001-01-01")),
+        # The same dates.
+        ("previous_year", ("2025-12-20", "2026-01-10"), ("2024-12-20", "2025-01-10")),
+        ("previous_year", ("2024-02-29", "2024-03-05"), ("2023-02-28", "2023-03-05")),
+        ("previous_year", ("2024-02-01", "2024-02-29"), ("2023-02-01", "2023-02-28")),
+        ("previous_year", ("2025-02-28", "2025-03-01"), ("2024-02-28", "2024-03-01")),
+        # The same weekdays.
+        ("previous_week", ("2026-10-12", "2026-10-14"), ("2026-10-05", "2026-10-07")),
+        ("previous_week", ("2026-01-01", "2026-01-31"), ("2025-12-25", "2026-01-24")),
+        # The same dates, and whole months for whole ones.
+        ("previous_month", ("2026-10-01", "2026-10-15"), ("2026-09-01", "2026-09-15")),
+        ("previous_month", ("2026-10-01", "2026-10-31"), ("2026-09-01", "2026-09-30")),
+        ("previous_month", ("2026-09-01", "2026-09-30"), ("2026-08-01", "2026-08-31")),
+        ("previous_month", ("2026-03-01", "2026-03-30"), ("2026-02-01", "2026-02-28")),
+        ("previous_month", ("2026-01-01", "2026-01-31"), ("2025-12-01", "2025-12-31")),
+        ("previous_month", ("2024-02-01", "2024-03-31"), ("2024-01-01", "2024-02-29")),
+        ("previous_month", ("2026-09-15", "2026-09-30"), ("2026-08-15", "2026-08-30")),
     ],
 )
-def test_the_previous_period_is_as_long_and_ends_where_the_range_begins(
-    now: tuple[str, str], before: tuple[str, str]
+def test_the_other_days_are_those_that_their_name_says(
+    compared: Compared, now: tuple[str, str], before: tuple[str, str]
 ) -> None:
-    found = other_range(days(*now), "previous_period")
-    assert found == days(*before)
-    assert found.days == days(*now).days
-
-
-@pytest.mark.parametrize(
-    ("now", "before"),
-    [
-        (("2026-01-01", "2026-01-31"), ("2025-01-01", "2025-01-31")),
-        (("2025-12-20", "2026-01-10"), ("2024-12-20", "2025-01-10")),
-        (("2024-02-29", "2024-02-29"), ("2023-02-28", "2023-02-28")),
-        (("2024-02-01", "2024-02-29"), ("2023-02-01", "2023-02-28")),
-        (("2024-02-29", "2024-03-05"), ("2023-02-28", "2023-03-05")),
-        (("2025-02-28", "2025-03-01"), ("2024-02-28", "2024-03-01")),
-        (("2000-02-29", "2001-02-28"), ("1999-02-28", "2000-02-28")),
-    ],
-)
-def test_the_previous_year_has_the_same_dates_a_year_before(
-    now: tuple[str, str], before: tuple[str, str]
-) -> None:
-    assert other_range(days(*now), "previous_year") == days(*before)
-
-
-@pytest.mark.parametrize(
-    ("now", "before"),
-    [
-        (("2026-10-12", "2026-10-14"), ("2026-10-05", "2026-10-07")),
-        (("2026-10-14", "2026-10-14"), ("2026-10-07", "2026-10-07")),
-        (("2026-01-01", "2026-01-31"), ("2025-12-25", "2026-01-24")),
-    ],
-)
-def test_the_previous_week_has_the_same_weekdays(
-    now: tuple[str, str], before: tuple[str, str]
-) -> None:
-    assert other_range(days(*now), "previous_week") == days(*before)
-
-
-@pytest.mark.parametrize(
-    ("now", "before"),
-    [
-        (("2026-10-01", "2026-10-15"), ("2026-09-01", "2026-09-15")),
-        (("2026-10-01", "2026-10-31"), ("2026-09-01", "2026-09-30")),
-        (("2026-09-01", "2026-09-30"), ("2026-08-01", "2026-08-31")),
-        (("2026-03-01", "2026-03-30"), ("2026-02-01", "2026-02-28")),
-        (("2026-01-01", "2026-01-31"), ("2025-12-01", "2025-12-31")),
-        (("2024-02-01", "2024-03-31"), ("2024-01-01", "2024-02-29")),
-        (("2026-09-15", "2026-09-30"), ("2026-08-15", "2026-08-30")),
-    ],
-)
-def test_the_previous_month_has_the_same_dates_and_is_whole_beside_a_whole_one(
-    now: tuple[str, str], before: tuple[str, str]
-) -> None:
-    assert other_range(days(*now), "previous_month") == days(*before)
+    assert other_range(days(*now), compared) == days(*before)
 
 
 def at(text: str, zone: str = "UTC") -> datetime:

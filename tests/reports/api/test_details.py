@@ -59,53 +59,6 @@ async def test_each_row_and_the_totals_are_compared_with_those_of_other_days(
             assert_compared(row, by_key(before).get(row["key"], NOTHING))
 
 
-async def test_a_page_of_rows_is_compared(services: Services, client: Client) -> None:
-    scene = await reported(services, client)
-    before = await scene.report(groupBy="link", dateRange=days(0, 1))
-    found = await scene.report(
-        groupBy="link", dateRange=days(2, 3), compare=days(0, 1), pageSize=2, page=2
-    )
-    assert len(found["rows"]) == 2
-    for row in found["rows"]:
-        assert_compared(row, by_key(before)[row["key"]])
-    assert_compared(found["totals"], figures(before["totals"]))
-    beyond = await scene.report(groupBy="link", compare=days(0, 1), page=100)
-    assert beyond["rows"] == []
-
-
-@pytest.mark.parametrize("group_by", ["day", "hour"])
-async def test_days_and_hours_are_compared_in_their_order(
-    services: Services, client: Client, group_by: str
-) -> None:
-    scene = await reported(services, client)
-    before = by_key(await scene.report(groupBy=group_by, dateRange=days(0, 1)))
-    found = await scene.report(groupBy=group_by, dateRange=days(2, 3), compare="previous_period")
-    moved = {days(2, 3)[end]: days(0, 1)[end] for end in ("from", "to")}
-    for row in found["rows"]:
-        key = moved[row["key"][:10]] + row["key"][10:]
-        assert_compared(row, before.get(key, NOTHING))
-    # The third day has none to be compared with.
-    found = await scene.report(groupBy="day", dateRange=days(0, 2), compare=days(2, 3))
-    [third] = [row for row in found["rows"] if row["key"] == days(2, 2)["from"]]
-    assert (third["previous"], set(third["change"].values())) == (NOTHING, {None})
-
-
-@pytest.mark.parametrize("group_by", ["week", "month"])
-async def test_weeks_and_months_are_compared_in_their_order(
-    services: Services, client: Client, group_by: str
-) -> None:
-    scene = await reported(services, client)
-    before = await scene.report(groupBy=group_by, dateRange=days(0, 1), sort="key")
-    found = await scene.report(
-        groupBy=group_by, dateRange=days(1, 3), compare=days(0, 1), sort="key"
-    )
-    assert [row["key"] for row in found["rows"]] == (
-        ["2026-01-26", "2026-02-02"] if group_by == "week" else ["2026-01", "2026-02"]
-    )
-    assert_compared(found["rows"][0], figures(before["rows"][0]))
-    assert_compared(found["rows"][1], NOTHING)
-
-
 async def test_a_series_has_every_step_with_the_figures_of_its_row(
     services: Services, client: Client
 ) -> None:

@@ -40,8 +40,10 @@ async def test_every_part_has_the_figures_of_a_single_report(
     services: Services, client: Client
 ) -> None:
     scene = await reported(services, client)
+    own = [one for one in scene.history.clicks if one["account_id"] == scene.history.account_id]
     for fields in (
         {"interval": "day"},
+        {"interval": "hour", "filters": {"link": [str(own[0]["link_id"])]}},
         {"interval": "week", "filters": {"country": ["DE", "TR"], "referrer": "direct"}},
         {"interval": "hour", "bots": "include", "columns": ["clicks", "value"]},
     ):
@@ -69,30 +71,6 @@ async def test_rows_of_a_panel_may_be_left_uncompared(services: Services, client
     del asked["compare"]
     alone = await scene.report(**asked, groupBy="hour_of_week", pageSize=100)
     assert plain == alone["rows"]
-
-
-@pytest.mark.parametrize("interval", ["day", "hour"])
-async def test_the_figures_of_a_link_are_those_of_single_reports(
-    services: Services, client: Client, interval: str
-) -> None:
-    scene = await reported(services, client)
-    own = [one for one in scene.history.clicks if one["account_id"] == scene.history.account_id]
-    asked = {
-        "dateRange": days(2, 3),
-        "compare": "previous_period",
-        "interval": interval,
-        "filters": {"link": [str(own[0]["link_id"])]},
-    }
-    found = await scene.ask(PATH, **asked, panels=PANELS)
-    single = await scene.report(groupBy="os", **asked)
-    assert found["totals"]["clicks"]
-    assert found["previous"] == single["totals"].pop("previous")
-    assert found["change"] == single["totals"].pop("change")
-    assert found["totals"] == single["totals"]
-    for name in ("series", "previousSeries"):
-        assert found[name] == single[name]
-    del asked["interval"]
-    await check_panels(scene, found, asked)
 
 
 async def test_the_values_that_it_is_filtered_by_have_names(
@@ -177,16 +155,6 @@ async def test_an_overview_that_takes_too_long_says_which_part_to_narrow(
     )
 
 
-async def test_filters_and_domains_are_checked_as_for_a_report(world: World) -> None:
-    body = {"accountId": str(world.account.id), "dateRange": days(0, 3)}
-    for filters, error in (
-        ({"domain": "https://a.example"}, "filters.domain: must be a hostname"),
-        ({"country": "Germany"}, "filters.country: must be two letters"),
-    ):
-        response = await world.api.post(PATH, **body, filters=filters)
-        assert (response.status, response.error[: len(error)]) == (400, error)
-
-
 @each_case(
     "fields, error",
     [
@@ -201,6 +169,8 @@ async def test_filters_and_domains_are_checked_as_for_a_report(world: World) -> 
             "panels[2].groupBy: panels[0] has it already",
         ),
         ({"groupBy": "os"}, "groupBy: unknown field"),
+        ({"filters": {"domain": "https://a.example"}}, "filters.domain: must be a hostname"),
+        ({"filters": {"country": "Germany"}}, "filters.country: must be two letters"),
         ({"compare": {"from": "2026-01-01", "to": "2026-03-01"}}, None),
         (
             {"interval": "hour", "compare": {"from": "2026-01-01", "to": "2026-03-01"}},

@@ -65,29 +65,3 @@ async def test_tiles_series_files_and_shares_have_the_same_rate(world: World) ->
     file = await asked(world.api, world.account, "/api/reports", groupBy="day", format="csv")
     [row] = csv.DictReader(io.StringIO(file.body.decode()))
     assert (row["conversions"], row["conversionRate"]) == ("6", "0.5")
-
-
-async def test_rows_are_sorted_by_the_rate_they_show(world: World) -> None:
-    await two_clicks_and_five_conversions(world.services, world.account)
-    link = await create_link(world.services, world.account.id, "other", tags=[])
-    first, second = (
-        click(world.account.id, link.id, country="unknown"),
-        click(world.account.id, link.id),
-    )
-    second |= {"country": "FR"}
-    await store(world.services, Random(0), [first, second], [event(7, second)])
-    fields = {"groupBy": "country", "sort": "-conversionRate"}
-    rows = (await asked(world.api, world.account, "/api/reports", **fields)).json()["rows"]
-    assert [(row["key"], row["conversionRate"]) for row in rows] == [
-        ("FR", 1),
-        ("DE", 0.5),
-        ("unknown", 0),
-    ]
-
-
-async def test_a_click_that_converts_twice_counts_twice_in_the_rate(world: World) -> None:
-    link = await create_link(world.services, world.account.id)
-    one = click(world.account.id, link.id)
-    await store(world.services, Random(0), [one], [event(1, one), event(2, one)])
-    found = (await asked(world.api, world.account, "/api/reports", groupBy="link")).json()
-    assert rate(found["totals"]) == rate(found["rows"][0]) == (2, 2)

@@ -151,29 +151,6 @@ async def test_a_filter_is_one_value_or_a_list_in_any_spelling(world: World) -> 
         assert response.json()["totals"]["clicks"] == clicks, fields
 
 
-async def test_rows_are_paginated(world: World) -> None:
-    link = await create_link(world.services, world.account.id)
-    countries = ["AT", "BE", "CH", "CH"]
-    await store(
-        world.services,
-        Random(0),
-        [click(world.account.id, link.id, country=c) for c in countries],
-        [],
-    )
-    for page, keys in ((1, ["CH", "AT"]), (2, ["BE"]), (3, []), (10**9, [])):
-        answer = (
-            await report(world.api, world.account, groupBy="country", page=page, pageSize=2)
-        ).json()
-        assert [row["key"] for row in answer["rows"]] == keys
-        assert answer["totals"]["clicks"] == 4
-        assert answer["pagination"] == {
-            "page": page,
-            "pageSize": 2,
-            "totalRows": 3,
-            "totalPages": 2,
-        }
-
-
 @each_case(
     "fields, error",
     [

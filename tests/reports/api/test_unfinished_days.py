@@ -169,39 +169,6 @@ async def test_today_is_compared_with_the_same_part_of_yesterday(
     assert found["unfinished"]["previousUntil"] == "2026-10-14T04:14:37.250Z"
 
 
-async def test_an_overview_of_a_link_is_compared_up_to_the_same_time(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    clicks = await visited(world.services, world.account, monkeypatch)
-    link_id = clicks[-1]["link_id"]
-    own = [one for one in clicks if one["link_id"] == link_id]
-    found = await ask(
-        world.api,
-        world.account,
-        "/api/reports/overview",
-        **WEEK,
-        filters={"link": [str(link_id)]},
-        panels=[{"groupBy": one} for one in ("country", "device", "referrer", "link", "hour")],
-    )
-    now, before = counted(own, "2026-10-09", NOW), counted(own, "2026-10-02", UNTIL)
-    assert found["totals"]["clicks"] == len(now)
-    assert found["previous"]["clicks"] == len(before)
-    for name, field in (
-        ("country", "country"),
-        ("device", "device"),
-        ("referrer", "referrer_host"),
-        ("link", "link_id"),
-    ):
-        rows = found["panels"][name]["rows"]
-        assert {row["key"]: row["clicks"] for row in rows} == by(now, field)
-        assert {row["key"]: row["previous"]["clicks"] for row in rows} == by(before, field)
-    assert [step["clicks"] for step in found["series"]] == list(
-        by(now, lambda one: one["at"].date()).values()
-    )
-    part = found["unfinished"]["previousStep"]
-    assert part["clicks"] == len(counted(own, "2026-10-08", UNTIL))
-
-
 async def test_rows_totals_and_files_of_a_report_are_compared_alike(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -225,25 +192,6 @@ async def test_rows_totals_and_files_of_a_report_are_compared_alike(
     for row in rows:
         points = float(row["conversionRate"]) - float(row["previous.conversionRate"])
         assert float(row["change.conversionRatePoints"]) == pytest.approx(points, abs=1e-9)
-
-
-async def test_a_month_is_compared_with_the_same_days_of_the_month_before(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    clicks = await visited(world.services, world.account, monkeypatch)
-    found = await ask(
-        world.api,
-        world.account,
-        "/api/reports/overview",
-        dateRange=days("2026-10-01", "2026-10-15"),
-        compare="previous_month",
-        interval="month",
-    )
-    until = datetime(2026, 9, 15, 4, 14, 37, 250_000, tzinfo=UTC)
-    assert found["previousDateRange"] == days("2026-09-01", "2026-09-15")
-    assert found["previous"]["clicks"] == len(counted(clicks, "2026-09-01", until))
-    assert found["unfinished"]["step"] == "2026-10"
-    assert found["unfinished"]["previousStep"] == found["previous"]
 
 
 async def test_the_time_is_that_of_the_accounts_zone(

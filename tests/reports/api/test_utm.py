@@ -6,13 +6,11 @@ from datetime import timedelta
 from typing import Any
 from urllib.parse import urlencode
 
-import msgspec
 import pytest
 
 from tests.conversions.scene import applied, drained
-from tests.factories import create_link, make_conversion, make_visit
+from tests.factories import create_link, make_conversion
 from tests.service.ways import Sent, both_ways
-from tests.stores.redis.own_redis import unavailable_redis
 from tests.waiting import eventually
 from tests.web.client import Client
 from tests.web.keyed_client import KeyedClient
@@ -206,30 +204,6 @@ async def test_a_changed_link_is_found_by_its_new_values(world: World) -> None:
     assert await slugs(world, "utm_term=a") == ["abc"]
 
 
-async def test_a_file_of_links_has_their_values_in_columns(world: World) -> None:
-    for slug, url in LISTED.items():
-        await create_link(world.services, world.account.id, slug, url)
-    query = f"accountId={world.account.id}&format=csv&utm_source=news&sort=name"
-    file = await world.api.get(f"/api/short-links?{query}")
-    rows = list(csv.DictReader(io.StringIO(file.body.decode())))
-    values = [(row["slug"], row["utm_source"], row["utm_medium"]) for row in rows]
-    assert values == [("news", "news", "mail"), ("twice", "news", "")]
-
-
-async def test_values_are_no_fields_of_their_own_when_a_link_is_written(world: World) -> None:
-    link = await created(world.api, world.account, NEWSLETTER, slug="abc")
-    for answer in (
-        await world.api.patch(f"/api/short-links/{link['id']}", utm_source="x"),
-        await world.api.post(
-            "/api/short-links",
-            accountId=str(world.account.id),
-            destination_url="https://x.example/",
-            utm_source="x",
-        ),
-    ):
-        assert (answer.status, answer.error) == (400, "utm_source: unknown field")
-
-
 async def test_a_macro_counts_as_the_visitor_got_it_unless_it_differs_with_each_click(
     world: World,
 ) -> None:
@@ -271,18 +245,3 @@ async def test_a_link_of_an_earlier_release_is_shown_with_its_values(world: Worl
         "rows"
     ]
     assert shown == listed == link
-
-
-async def test_a_click_in_the_spool_has_the_values_of_the_link(
-    services: Services, account: Account
-) -> None:
-    await create_link(services, account.id, "abc", NEWSLETTER)
-    unavailable = msgspec.structs.replace(services.settings, redis_url=unavailable_redis())
-    cut_off = Services(unavailable)
-    assert (await cut_off.clicks.redirect.answer(make_visit())).status == 302
-    await cut_off.stop()
-    await cut_off.close()
-    await services.journal.journal.replay_once()
-    await drained(services)
-    [click] = await services.stores.mongodb["clicks"].find().to_list(1)
-    assert {name: click[name] for name in NEWSLETTER_VALUES} == NEWSLETTER_VALUES

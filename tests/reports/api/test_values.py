@@ -5,8 +5,6 @@ from random import Random
 from typing import get_args
 from urllib.parse import urlencode
 
-import pytest
-
 from tests.factories import create_link, make_click_document
 from tests.reports.history import store
 from tests.web.client import Client, Response
@@ -113,16 +111,3 @@ async def test_a_broken_rule_is_named_with_its_parameter(
     assert (response.status, response.error[: len(error)]) == (400, error)
     missing = await world.api.get(f"/api/reports/values?accountId={world.account.id}")
     assert (missing.status, missing.error) == (400, "dimension: required")
-
-
-async def test_values_that_take_too_long_name_the_dimension(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("tracker.reports.limits.REPORT_SECONDS", 0)
-    path = f"/api/reports/values?accountId={world.account.id}&dimension=referrer"
-    response = await world.api.get(path)
-    assert (response.status, response.error) == (
-        503,
-        "dimension: not done after 0 seconds; 0% is counted and cached: try again, or ask for "
-        "fewer days",
-    )

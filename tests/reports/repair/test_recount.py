@@ -30,8 +30,9 @@ async def counted(services: Services, day: str = DAY) -> DayCount:
 
 
 async def traffic(services: Services, clicks: int = 30) -> None:
-    """Store clicks of several links, and conversions with and without a click."""
-    made = [make_click(ACCOUNT) for _ in range(clicks)]
+    """Store clicks of two links, and conversions with and without a click."""
+    links = [new_id().bytes for _ in range(2)]
+    made = [make_click(ACCOUNT, link_id=links[number % 2]) for number in range(clicks)]
     bots = [msgspec.structs.replace(one, user_agent="curl/8") for one in made[:5]]
     events = [
         make_conversion(number, one.id, value="12.50", payout="1.25")

@@ -1,6 +1,5 @@
 """The sums of clicks and events, path by path, which are never rounded."""
 
-from collections.abc import Mapping
 from decimal import Context, Decimal
 from typing import Any
 from uuid import UUID
@@ -11,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.reports.rollups.examples import ACCOUNT, CLICK, CONFIG, EVENT, JOINED, LINK
-from tracker.conversions.document import COUNTED, ConversionStatus
+from tracker.conversions.document import ConversionStatus
 from tracker.reports.rollups.layout import RollupId, Sums, increments, stored_sums
 from tracker.reports.rollups.rollup import Rollup
 from tracker.stores.mongodb.documents import as_read
@@ -52,16 +51,6 @@ def test_a_click_counts_once_in_each_dimension_of_its_link_and_its_account(
     }
 
 
-def test_every_status_is_decided() -> None:
-    others = {
-        ConversionStatus.CLAIMED,
-        ConversionStatus.DUPLICATE,
-        ConversionStatus.REFUSED,
-        ConversionStatus.TEST,
-    }
-    assert set(ConversionStatus) - set(COUNTED) == others
-
-
 EVENTS = st.fixed_dictionaries(
     {
         "status": st.sampled_from(list(ConversionStatus)),
@@ -87,15 +76,6 @@ def test_events_that_are_added_and_subtracted_leave_nothing(
     for event in reversed(taken_back):
         one.add_event(JOINED | event, sign=-1)
     assert one.sums() == other.sums()
-
-
-def test_a_click_may_stand_for_several() -> None:
-    together, one_by_one = Rollup(), Rollup()
-    for click in (CLICK, CLICK | {"unique": True}, CLICK | {"bot": "crawler"}):
-        together.add_click(click, 3)
-        for _ in range(3):
-            one_by_one.add_click(click)
-    assert together.sums() == one_by_one.sums()
 
 
 DIGITS = st.decimals(-(10**15), 10**15, places=14) | st.decimals(-1, 1, places=29)
@@ -171,13 +151,14 @@ def test_an_update_adds_to_the_document_of_its_slot_or_inserts_it(
 STORED: dict[str, Any] = {
     "_id": {"account_id": ACCOUNT, "of": "link", "day": DAY, "link_id": LINK, "slot": 3},
     "domain_name": "go.example.com",
-    "total": {"clicks": 3, "bots": 0, "value": Decimal128("12.50")},
+    "total": {"clicks": 3, "bots": 0, "value": Decimal128("12.50"), "payout": Decimal128("0E-9")},
+    "hour": {"09": {"changes": 2}},
     "country": {"DE": {"clicks": 2, "payout": Decimal128("-0.000000001")}, "FR": {"clicks": 1}},
     "event": {},
 }
 
 
-def test_the_sums_of_a_stored_document_are_those_of_each_cell_without_zeros() -> None:
+def test_the_sums_of_a_stored_document_are_those_of_each_cell_without_zeros_and_counters() -> None:
     assert stored_sums(STORED) == {
         "total.clicks": 3,
         "total.value": 12_500_000_000,
@@ -185,30 +166,6 @@ def test_the_sums_of_a_stored_document_are_those_of_each_cell_without_zeros() ->
         "country.DE.payout": -1,
         "country.FR.clicks": 1,
     }
-
-
-def test_stored_amounts_of_zero_are_no_sums() -> None:
-    assert stored_sums({"_id": {}, "total": {"conversions": 0, "value": Decimal128("0E-9")}}) == {}
-
-
-def test_the_sums_of_a_document_are_read_as_they_were_added() -> None:
-    rollup = Rollup()
-    rollup.add_click(CLICK | {"unique": True})
-    rollup.add_event(JOINED | {"bot": "crawler"})
-    for sums in rollup.sums().values():
-        assert stored_sums(nested(increments(sums))) == sums
-
-
-def nested(added: Mapping[str, int | Decimal128]) -> dict[str, Any]:
-    """Return the document that MongoDB makes of the paths of an `$inc`."""
-    document: dict[str, Any] = {"_id": {}}
-    for path, number in added.items():
-        *fields, measure = path.split(".")
-        cell = document
-        for field in fields:
-            cell = cell.setdefault(field, {})
-        cell[measure] = number
-    return document
 
 
 def test_an_event_that_is_subtracted_is_a_change_of_its_day_hour_and_link() -> None:
@@ -233,9 +190,3 @@ def test_a_change_is_counted_even_if_no_sum_changes() -> None:
     assert [one["u"]["$inc"] for one in rollup.updates(0)] == [
         {"total.changes": 1, "hour.09.changes": 1}
     ] * 2
-
-
-def test_changes_and_corrections_are_no_sums() -> None:
-    assert stored_sums({"_id": {}, "total": {"clicks": 1, "changes": 2, "corrections": 3}}) == {
-        "total.clicks": 1
-    }

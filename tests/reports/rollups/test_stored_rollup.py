@@ -4,7 +4,6 @@ from bson import Decimal128
 
 from tests.ingest.ledger import counted
 from tests.reports.rollups.examples import CLICK, EVENT, JOINED, VALUES
-from tracker.reports.rollups.layout import stored_sums
 from tracker.reports.rollups.rollup import Rollup
 from tracker.service.services import Services
 
@@ -40,20 +39,3 @@ async def test_mongodb_adds_up_exactly_the_sums_in_any_slot(services: Services) 
     assert {row["_id"]["slot"] for row in rows} == {0, 1}
     [together] = mixed(batches=1)
     assert await counted(services) == together.sums()
-
-
-async def test_the_document_of_a_link_has_its_domain_and_that_of_an_account_has_none(
-    services: Services,
-) -> None:
-    rollup = Rollup()
-    rollup.add_click(CLICK)
-    rollup.add_event(JOINED)
-    for _ in range(2):
-        await services.stores.mongodb.database.command(
-            {"update": "rollups", "updates": list(rollup.updates(3))},
-            codec_options=services.stores.mongodb.database.codec_options,
-        )
-    rows = {row["_id"]["of"]: row async for row in services.stores.mongodb["rollups"].find()}
-    assert rows["link"]["domain_name"] == "go.example.com"
-    assert "domain_name" not in rows["account"]
-    assert stored_sums(rows["link"])["total.clicks"] == 2
