@@ -1,7 +1,7 @@
 """Reports whose last day counts only up to a moment equal a count one by one, cached or not."""
 
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, time, timedelta
 from random import Random
 from typing import Any
 from uuid import UUID
@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from tests.factories import make_click_document
 from tests.reports.answers.drawn import GROUPS, HOST, check, drawn
 from tests.reports.counted import Counted
-from tests.reports.history import History, made, more, moved, store
+from tests.reports.history import FIRST, History, made, more, moved, store
 from tests.stores.mongodb.profiler import profiled
 from tracker.ids import new_id
 from tracker.reports import limits
@@ -43,6 +43,21 @@ async def test_a_cut_report_equals_a_count_one_by_one(
     random = Random(f"cut {group_by}")
     history = await made(services, random)
     await compare_all(services, random, history, group_by, 20)
+
+
+async def test_a_cut_report_of_one_link_has_no_clicks_of_others(services: Services) -> None:
+    history = await made(services, Random(8))
+    counted = Counted(history, HOST)
+    until = datetime.combine(FIRST, time(9, 40), UTC)
+    of_day: dict[str, Any] = {
+        "account_id": history.account_id,
+        "first": FIRST,
+        "last": FIRST,
+        "until": until,
+    }
+    for link_id in history.tags:
+        query = ReportQuery(**of_day, group_by="os", filters={"link": [link_id]})
+        await check(services, counted, query)
 
 
 @pytest.mark.parametrize("large", [limits.LARGE_DAY, 2])

@@ -1,7 +1,7 @@
 """Reports: those of a request are read in one snapshot, so that their figures agree."""
 
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from uuid import UUID
 
@@ -39,27 +39,12 @@ class Reports:
     ) -> AsyncIterator[ReportRun]:
         """Yield the run of an account's request, by default in a new snapshot.
 
-        Reading counts needs a permit to read. To count documents, a run exchanges it for a permit
-        to count. It never holds two. A `reservation` outlives the run, for those who keep its rows.
-        Raises RateLimited or Unavailable if too many reports wait.
+        A `reservation` outlives the run, for those who keep its rows. Raises RateLimited or
+        Unavailable if too many reports wait.
         """
         until = time.monotonic() + limits.REPORT_SECONDS
-        is_counting = False
         async with AsyncExitStack() as stack:
-            permit = await stack.enter_async_context(AsyncExitStack())
-
-            async def take(permits: Permits) -> None:
-                left = until - time.monotonic()
-                await permit.enter_async_context(permits.permit(account_id, left))
-
-            async def begin_counting() -> None:
-                nonlocal is_counting
-                if not is_counting:
-                    is_counting = True
-                    await permit.aclose()
-                    await take(self._counting)
-
-            await take(self._reading)
+            begin_counting = await stack.enter_async_context(self._permit(account_id, until))
             if snapshot is None:
                 snapshot = await stack.enter_async_context(self._reads.at_one_snapshot())
             if reservation is None:
@@ -74,6 +59,31 @@ class Reports:
                 memory=reservation,
                 host=self._host,
             )
+
+    @asynccontextmanager
+    async def _permit(
+        self, account_id: UUID, until: float
+    ) -> AsyncIterator[Callable[[], Awaitable[None]]]:
+        """Hold a permit to read. Yield the function that exchanges it for one to count.
+
+        A request never holds two. No wait is longer than `until`.
+        """
+        is_counting = False
+        async with AsyncExitStack() as permit:
+
+            async def take(permits: Permits) -> None:
+                left = until - time.monotonic()
+                await permit.enter_async_context(permits.permit(account_id, left))
+
+            async def begin_counting() -> None:
+                nonlocal is_counting
+                if not is_counting:
+                    is_counting = True
+                    await permit.aclose()
+                    await take(self._counting)
+
+            await take(self._reading)
+            yield begin_counting
 
     async def run(self, query: ReportQuery, snapshot: MongoReads | None = None) -> Report:
         """Return the only report of a run. Raises as `begin` and `ReportRun.part`."""
