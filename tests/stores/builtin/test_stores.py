@@ -16,12 +16,14 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
+import msgspec
 import pytest
 from pymongo import MongoClient
 from redis import Redis
 from structlog.testing import capture_logs
 
 from config.settings import Settings
+from tests.paths import ROOT
 from tests.stores.redis.lowest_redis import lowest_redis
 from tests.waiting import PROCESS_PATIENCE_SECONDS, until
 from tracker.stores.builtin import binaries, child, servers, stores
@@ -35,7 +37,6 @@ from tracker.stores.builtin.stores import (
     run_stores,
 )
 
-PROJECT = Path(__file__).parents[3]
 ELSEWHERE = {"redis_url": "redis://127.0.0.1:1/0", "mongodb_uri": "mongodb://127.0.0.1:1/"}
 SERVICE = """
 import sys
@@ -124,21 +125,12 @@ def test_both_stores_keep_their_data_over_a_restart_in_another_place(
     moved.rename(data)
 
 
-def test_redis_is_set_up_to_lose_nothing(running: Settings) -> None:
+def test_redis_loses_nothing_and_mongod_has_the_cache_of_a_trial(running: Settings) -> None:
+    """The option of mongod for its cache allows no less than 256 MB."""
+    expected = {"appendonly": "yes", "appendfsync": "always", "maxmemory-policy": "noeviction"}
     with Redis.from_url(running.redis_url) as redis:
-        # One by one: Redis 6.2 takes no more.
-        names = ("appendonly", "appendfsync", "maxmemory-policy")
-        asked: list[dict[str, str]] = [redis.config_get(name) for name in names]
-    assert {name: value for one in asked for name, value in one.items()} == {
-        "appendonly": "yes",
-        "appendfsync": "always",
-        "maxmemory-policy": "noeviction",
-    }
-
-
-def test_mongod_has_the_cache_of_a_trial_although_its_own_option_allows_no_less_than_256_mb(
-    running: Settings,
-) -> None:
+        for name, value in expected.items():
+            assert redis.config_get(name) == {name: value}
     with mongodb(running) as client:
         cache = client.admin.command("serverStatus")["wiredTiger"]["cache"]
     assert cache["maximum bytes configured"] == 48 * 1024 * 1024
@@ -240,7 +232,7 @@ def test_after_kill_9_the_stores_end_and_a_new_start_keeps_the_data(
 ) -> None:
     service = subprocess.Popen(
         [sys.executable, "-c", SERVICE, str(data)],
-        cwd=PROJECT,
+        cwd=ROOT,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -292,20 +284,15 @@ def test_a_configured_store_is_not_started(data: Path, variable: str) -> None:
 
 
 @pytest.mark.parametrize("enter", [run_stores, attach_stores])
-def test_with_both_stores_configured_the_folder_is_not_touched(data: Path, enter: Any) -> None:
+def test_production_has_no_built_in_store_and_touches_no_folder(data: Path, enter: Any) -> None:
     configured = Settings(data_dir=str(data), env="production", **ELSEWHERE)  # type: ignore[arg-type]
     with enter(configured) as complete:
         assert complete == configured
-    assert not data.exists()
-
-
-@pytest.mark.parametrize("enter", [run_stores, attach_stores])
-@pytest.mark.parametrize("variable", ["redis_url", "mongodb_uri"])
-def test_production_refuses_a_built_in_store(data: Path, variable: str, enter: Any) -> None:
-    others = {name: url for name, url in ELSEWHERE.items() if name != variable}
-    configured = Settings(data_dir=str(data), env="production", **others)  # type: ignore[arg-type]
-    with pytest.raises(StoresError, match=f"{variable.upper()}: must be set"), enter(configured):
-        pass
+    for variable in ELSEWHERE:
+        lacking = msgspec.structs.replace(configured, **{variable: ""})
+        message = f"{variable.upper()}: must be set"
+        with pytest.raises(StoresError, match=message), enter(lacking):
+            pass
     assert not data.exists()
 
 

@@ -15,7 +15,6 @@ from config.settings import Settings
 from tests.ports import free_port
 from tests.stores.redis.own_redis import hanging_redis, own_redis, unavailable_redis
 from tests.waiting import PATIENCE_SECONDS, becomes
-from tracker.service.services import Services
 from tracker.stores.breaker import Breaker
 from tracker.stores.builtin.servers import mongodb_uri
 from tracker.stores.mongodb import drivers
@@ -88,15 +87,11 @@ async def test_a_blocking_read_outlasts_the_timeout_of_requests(
         assert time.monotonic() - begun > clients.REQUEST_TIMEOUT_SECONDS
 
 
-async def test_an_unavailable_mongodb_is_noticed() -> None:
+async def test_an_unavailable_mongodb_is_noticed_by_a_client_of_durable_writes() -> None:
     uri = mongodb_uri(free_port())
     with contextlib.closing(drivers.mongodb(uri)) as client, pytest.raises(PyMongoError):
+        assert client.write_concern.document == {"w": "majority", "j": True}
         await asyncio.wait_for(client.admin.command("ping"), PATIENCE_SECONDS)
-
-
-async def test_writes_are_acknowledged_by_a_majority_on_disk(services: Services) -> None:
-    concern = services.stores.mongodb.database.write_concern
-    assert concern.document == {"w": "majority", "j": True}
 
 
 async def test_advice_names_the_settings_that_could_lose_clicks(tmp_path: Path) -> None:

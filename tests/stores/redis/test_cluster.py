@@ -134,13 +134,12 @@ async def test_a_slot_that_has_moved_is_followed_at_once(cluster: OwnCluster) ->
         assert await direct.execute("DEL", key) == 0
 
 
-async def test_a_move_is_not_forgotten_for_older_answers(
+@asynccontextmanager
+async def late_answers(
     cluster: OwnCluster, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What servers answered before a move arrives after MOVED has told of it."""
-    key = "overtaken"
-    source = cluster.primary_of(key)
-    target = next(one for one in cluster.servers if one is not source)
+) -> AsyncIterator[tuple[ClusterRedis, asyncio.Event, asyncio.Task[None]]]:
+    """Yield a client that has asked for the slots, an event that lets it read the answers, and
+    the task that reads them."""
     answered, released = asyncio.Semaphore(0), asyncio.Event()
     ask = Topology._ask
 
@@ -151,13 +150,23 @@ async def test_a_move_is_not_forgotten_for_older_answers(
         return answer
 
     async with client_for(cluster) as client:
-        await client.delete(key)
+        await client.get(NAMES[0])
         monkeypatch.setattr(Topology, "_ask", ask_and_wait)
         client.topology.refresh()
         learning = client.topology._learning
         assert learning is not None
         for _ in cluster.servers:
             await answered.acquire()
+        yield client, released, learning
+
+
+async def test_a_move_is_not_forgotten_for_older_answers(
+    cluster: OwnCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = "overtaken"
+    source = cluster.primary_of(key)
+    target = next(one for one in cluster.servers if one is not source)
+    async with late_answers(cluster, monkeypatch) as (client, released, learning):
         finish(cluster, key, target)
         try:
             assert await client.set(key, "1")
@@ -173,21 +182,8 @@ async def test_a_server_that_got_its_first_slot_is_not_closed_for_older_answers(
     cluster: OwnCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is in none of them, and the command that MOVED sent to it is under way."""
-    newest, released = ("127.0.0.1", 1), asyncio.Event()
-    ask = Topology._ask
-
-    async def ask_and_wait(topology: Topology, address: Address) -> SlotMap:
-        answer = await ask(topology, address)
-        await released.wait()
-        return answer
-
-    async with client_for(cluster) as client:
-        await client.get(NAMES[0])
-        monkeypatch.setattr(Topology, "_ask", ask_and_wait)
-        client.topology.refresh()
-        learning = client.topology._learning
-        assert learning is not None
-        await asyncio.sleep(0)
+    newest = ("127.0.0.1", 1)
+    async with late_answers(cluster, monkeypatch) as (client, released, learning):
         client.topology.handle_redirect(MovedError(f"{slot_of(NAMES[0])} {newest[0]}:{newest[1]}"))
         asked = client.topology.server(newest)
         released.set()
@@ -203,21 +199,16 @@ async def test_all_servers_are_known_from_one(cluster: OwnCluster) -> None:
         assert await redis_advice(client) == []
 
 
-async def test_a_server_that_is_not_of_a_cluster_is_refused(tmp_path: Path) -> None:
+async def test_an_address_without_a_cluster_is_diagnosed(tmp_path: Path) -> None:
     with own_redis(tmp_path / "alone") as alone:
-        url = f"redis+cluster://127.0.0.1:{alone.port}"
-        client = clients.redis_for_requests(url)
-        with pytest.raises(UnusableStore, match="begin it with redis://"):
-            await checks.check_redis(client)
-        await client.aclose()
-
-
-async def test_a_cluster_that_nobody_serves_may_be_there_later() -> None:
-    url = unavailable_redis().replace("redis://", "redis+cluster://")
-    client = clients.redis_for_requests(url)
-    with pytest.raises(StoreUnavailable, match="Redis cannot be used"):
-        await checks.check_redis(client)
-    await client.aclose()
+        for url, fault, line in (
+            (alone.url, UnusableStore, "begin it with redis://"),
+            (unavailable_redis(), StoreUnavailable, "Redis cannot be used"),
+        ):
+            address = url.replace("redis://", "redis+cluster://").removesuffix("/0")
+            async with clients.redis_for_requests(address) as client:
+                with pytest.raises(fault, match=line):
+                    await checks.check_redis(client)
 
 
 async def test_what_is_published_is_heard_at_the_server_of_the_channel(

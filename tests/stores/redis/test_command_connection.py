@@ -1,6 +1,8 @@
 """A command connection is kept, and replaced when Redis is unavailable, hangs or comes back."""
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -85,41 +87,45 @@ async def test_an_answer_that_comes_too_late_is_not_taken_for_the_next(
         await client.aclose()
 
 
-async def test_an_answer_may_come_in_pieces() -> None:
-    async def pieces(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+@asynccontextmanager
+async def answering(answer: bytes) -> AsyncIterator[RedisCommandConnection]:
+    """Yield a connection to a server that sends `answer` to each command, byte by byte."""
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         while asked := await reader.read(1000):
             greetings = b"+OK\r\n" * (asked.count(b"CLIENT") + asked.count(b"\nINFO\r"))
-            for byte in greetings or b"*2\r\n$3\r\none\r\n:2\r\n":
+            for byte in greetings or answer:
                 writer.write(bytes([byte]))
                 await writer.drain()
                 await asyncio.sleep(0)
         writer.close()
 
-    server = await asyncio.start_server(pieces, "127.0.0.1")
-    port = server.sockets[0].getsockname()[1]
-    client = clients.redis_for_requests(f"redis://127.0.0.1:{port}")
-    direct = RedisCommandConnection(client)
-    for _ in range(3):
-        assert await direct.execute("ANY") == [b"one", 2]
-    await client.aclose()
-    server.close()
+    async with await asyncio.start_server(serve, "127.0.0.1") as server:
+        port = server.sockets[0].getsockname()[1]
+        client = clients.redis_for_requests(f"redis://127.0.0.1:{port}")
+        yield RedisCommandConnection(client)
+        await client.aclose()
+        server.close()
 
 
-async def test_an_answer_to_no_command_is_not_taken_for_the_next() -> None:
+async def test_an_answer_may_come_in_pieces() -> None:
+    async with answering(b"*2\r\n$3\r\none\r\n:2\r\n") as direct:
+        for _ in range(3):
+            assert await direct.execute("ANY") == [b"one", 2]
+
+
+async def test_an_answer_to_no_command_is_not_taken_for_the_next(services: Services) -> None:
     """A proxy in front of Redis might send such an answer."""
-
-    async def twice(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        while asked := await reader.read(1000):
-            for _ in range(asked.count(b"CLIENT") + asked.count(b"\nINFO\r")):
-                writer.write(b"+OK\r\n")
-            if b"ECHO" in asked:
-                writer.write(b"+first\r\n+second\r\n")
-        writer.close()
-
-    server = await asyncio.start_server(twice, "127.0.0.1")
-    port = server.sockets[0].getsockname()[1]
-    client = clients.redis_for_requests(f"redis://127.0.0.1:{port}")
-    with pytest.raises(RedisError):
-        await RedisCommandConnection(client).execute("ECHO", "first")
-    await client.aclose()
-    server.close()
+    direct = RedisCommandConnection(services.stores.redis)
+    assert await direct.execute("ECHO", "first") == b"first"
+    dedicated = direct._dedicated
+    assert dedicated is not None
+    dedicated.data_received(b"+second\r\n")
+    assert dedicated.is_lost
+    assert await direct.execute("ECHO", "third") == b"third"
+    dedicated = direct._dedicated
+    assert dedicated is not None
+    asking = asyncio.ensure_future(direct.execute("ECHO", "fourth"))
+    await asyncio.sleep(0)
+    dedicated.data_received(b"+one\r\n+more than one\r\n")
+    assert await asking == b"fourth"

@@ -104,8 +104,7 @@ async def test_a_primary_that_dies_with_what_a_replica_lacks_loses_no_answered_c
         await asyncio.gather(*map(journal.append, answered))
         servers.second.freeze()
         late = [make_click() for _ in range(50)]
-        sending = asyncio.gather(*map(journal.append, late))
-        await sending
+        await asyncio.gather(*map(journal.append, late))
         assert journal.spool.bytes_waiting
         event = make_conversion(1, transaction_id="T-1")
         claim = Claim((keys.transaction_claim(UUID(int=1), "T-1"),), event.id)
@@ -155,7 +154,7 @@ async def test_nothing_is_sent_again_while_too_few_replicas_would_have_it(
         await journal.close()
 
 
-async def test_replicas_that_are_not_waited_for_are_reported_at_start(
+async def test_replicas_that_are_not_waited_for_and_a_wrong_name_are_reported_at_start(
     servers: Replicated,
 ) -> None:
     async with redis_for_requests(servers.url) as client:
@@ -164,11 +163,7 @@ async def test_replicas_that_are_not_waited_for_are_reported_at_start(
         assert await redis_advice(client, replicas=1) == []
         [advice] = await redis_advice(client, replicas=2)
         assert "Redis has 1 replicas" in advice
-
-
-async def test_a_name_that_no_sentinel_knows_is_named_at_start(servers: Replicated) -> None:
-    url = servers.url.replace("/primary", "/other")
-    async with redis_for_requests(url) as client:
+    async with redis_for_requests(servers.url.replace("/primary", "/other")) as client:
         with pytest.raises(StoreUnavailable, match="other"):
             await checks.check_redis(client)
 

@@ -29,11 +29,6 @@ async def redis_says(url: str) -> tuple[bool, str]:
     return raised.type is UnusableStore, str(raised.value)
 
 
-@pytest.fixture
-def authority(tmp_path: Path) -> Authority:
-    return Authority(tmp_path)
-
-
 async def test_usable_stores_pass(services: Services) -> None:
     await check_redis(services.stores.redis)
     await check_mongodb(services.stores.mongodb.client)
@@ -54,12 +49,6 @@ async def test_a_missing_or_wrong_password_of_redis_is_named(tmp_path: Path) -> 
             ends, line = await redis_says(f"redis://{user}:geheim@127.0.0.1:{port}/0")
             assert (ends, "geheim" in line) == (True, False)
             assert line.startswith("REDIS_URL: Redis refuses the user or the password")
-
-
-async def test_a_redis_database_that_does_not_exist_is_named(settings: Settings) -> None:
-    ends, line = await redis_says(f"{settings.redis_url}?db=99")
-    assert ends
-    assert line.startswith("REDIS_URL: Redis has no database of this number")
 
 
 async def test_a_server_of_a_redis_cluster_is_refused_with_the_remedy(tmp_path: Path) -> None:
@@ -86,8 +75,13 @@ async def test_a_redis_that_answers_but_takes_no_writes_is_named(tmp_path: Path)
         assert "read only replica" in line
 
 
-async def test_an_unavailable_redis_does_not_end_the_start() -> None:
+async def test_a_wrong_number_ends_the_start_and_an_unavailable_redis_does_not(
+    settings: Settings,
+) -> None:
     away = unavailable_redis()
+    ends, line = await redis_says(f"{settings.redis_url}?db=99")
+    assert ends
+    assert line.startswith("REDIS_URL: Redis has no database of this number")
     for url, said in (
         (away, f"connecting to 127.0.0.1:{port_of(away)}"),
         (f"redis://:geheim@{NO_HOST}:6379/0", f"connecting to {NO_HOST}:6379"),
@@ -99,32 +93,24 @@ async def test_an_unavailable_redis_does_not_end_the_start() -> None:
         assert said in line
 
 
-async def test_the_certificate_of_redis_is_checked_unless_the_url_says_otherwise(
-    settings: Settings, authority: Authority, tmp_path: Path
+async def test_certificates_are_checked_unless_the_url_says_otherwise(
+    settings: Settings, tmp_path: Path
 ) -> None:
-    trusted = tmp_path / "trusted.pem"
-    authority.write(trusted)
-    async with tls_front(settings.redis_url, authority.issue()) as port:
-        ends, line = await redis_says(f"rediss://localhost:{port}/0")
-        assert not ends
-        assert "certificate verify failed" in line
-        for way_out in (f"ssl_ca_certs={trusted}", "ssl_cert_reqs=none"):
-            url = f"rediss://localhost:{port}/0?{way_out}"
-            async with clients.redis_for_requests(url) as client:
-                await check_redis(client)
-
-
-async def test_a_redis_that_asks_for_our_certificate_gets_it(
-    settings: Settings, authority: Authority, tmp_path: Path
-) -> None:
-    trusted = tmp_path / "trusted.pem"
+    authority, trusted = Authority(tmp_path), tmp_path / "trusted.pem"
     authority.write(trusted)
     files = authority.issue()
-    async with tls_front(settings.redis_url, files, str(trusted)) as port:
-        url = f"rediss://localhost:{port}/0?ssl_cert_reqs=none"
-        ends, line = await redis_says(url)
-        assert not ends
-        assert line.startswith("REDIS_URL: Redis cannot be used: ")
-        own = f"{url}&ssl_certfile={files.cert}&ssl_keyfile={files.key}"
-        async with clients.redis_for_requests(own) as client:
-            await check_redis(client)
+    own = f"ssl_certfile={files.cert}&ssl_keyfile={files.key}"
+    ours = f"ssl_ca_certs={trusted}", "ssl_cert_reqs=none"
+    for clients_of, refused, said, accepted in (
+        (None, "", "certificate verify failed", ours),
+        (str(trusted), "ssl_cert_reqs=none", "", [f"{one}&{own}" for one in ours]),
+    ):
+        async with tls_front(settings.redis_url, files, clients_of) as port:
+            url = f"rediss://localhost:{port}/0?"
+            ends, line = await redis_says(url + refused)
+            assert not ends
+            assert line.startswith("REDIS_URL: Redis cannot be used: ")
+            assert said in line
+            for query in accepted:
+                async with clients.redis_for_requests(url + query) as client:
+                    await check_redis(client)

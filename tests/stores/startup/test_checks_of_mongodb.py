@@ -163,25 +163,28 @@ async def test_a_mongodb_that_stops_during_the_preparation_does_not_end_the_star
             assert way.was_cut.is_set()
 
 
-async def test_a_different_index_in_the_place_of_ours_is_named(services: Services) -> None:
+@pytest.mark.parametrize(
+    ("index", "rows", "said"),
+    [
+        ("by_name", [], "by_name"),
+        (None, [{"account_id": 1, "key": "vip"}] * 2, r"MongoDB cannot make an index: .*vip"),
+    ],
+    ids=["another index in its place", "duplicates"],
+)
+async def test_what_hinders_a_unique_index_is_named(
+    services: Services, index: str | None, rows: list[dict[str, Any]], said: str
+) -> None:
     tags = services.stores.mongodb["tags"]
     await tags.drop_index("by_name")
-    await tags.create_index([("account_id", 1), ("key", 1)], name="by_name")
+    if index:
+        await tags.create_index([("account_id", 1), ("key", 1)], name=index)
+    for row in rows:
+        await tags.insert_one({**row})
     try:
-        with pytest.raises(UnusableStore, match="by_name"):
-            await services.prepare()
-    finally:
-        await tags.drop_index("by_name")
-        await services.prepare()
-
-
-async def test_documents_that_a_unique_index_does_not_allow_are_named(services: Services) -> None:
-    tags = services.stores.mongodb["tags"]
-    await tags.drop_index("by_name")
-    try:
-        await tags.insert_many([{"account_id": 1, "key": "vip", "name": "VIP"} for _ in range(2)])
-        with pytest.raises(UnusableStore, match=r"MongoDB cannot make an index: .*vip"):
+        with pytest.raises(UnusableStore, match=said):
             await services.prepare()
     finally:
         await tags.delete_many({})
+        if index:
+            await tags.drop_index(index)
         await services.prepare()
