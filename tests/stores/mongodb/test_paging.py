@@ -38,11 +38,6 @@ async def test_a_page_has_its_part_of_the_list_and_the_total(services: Services)
     assert await listed.find({"owner_id": None}, 1, 2) == ([], 0)
 
 
-async def test_a_page_as_long_as_the_first_batch_of_the_driver_is_whole(services: Services) -> None:
-    things = await fill(services, 102)
-    assert await pages(services).find({}, 1, 100, OLDEST_FIRST) == (things[:100], 102)
-
-
 async def test_a_filter_may_have_ids_at_any_depth(services: Services) -> None:
     first, second, _ = await fill(services, 3)
     anyone = {"$or": [{"owner_id": first.owner_id}, {"marks": {"$in": [second.marks[1]]}}]}
