@@ -31,7 +31,7 @@ ACCOUNT, ONE = new_id(), new_id()
 UNKNOWN: Final = {"added_later": {"a": [1]}}
 OWNED: Final = {"_id": ONE, "account_id": ACCOUNT, "created_at": AT, **UNKNOWN}
 
-LINK: Final = {
+LINK: Final[dict[str, Any]] = {
     "internal_name": "A link",
     "slug": "abc",
     "destination_url": "https://example.com/",

@@ -160,7 +160,7 @@ async def _ids(
     assert order.field is not None
     chosen: dict[str, Any] = {"sort": order.keys, "collation": order.collation, "hint": hint}
     ids = bytearray()
-    ranges: list[Mapping[str, Any]] = [{}]
+    ranges: list[dict[str, Any]] = [{}]
     async with reads.at_one_snapshot() as snapshot:
         while ranges:
             of_range = {"$and": [matching, ranges.pop(0)]}
