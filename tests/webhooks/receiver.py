@@ -148,24 +148,9 @@ async def hang(handler: Handler) -> None:
     handler.receiver.left.set()
 
 
-def reset_after(head: bytes, arrived: asyncio.Event) -> Behaviour:
-    """Return a behaviour that writes `head`, and resets the connection once it has `arrived`."""
-
-    async def behave(handler: Handler) -> None:
-        stream = handler.taken_over()
-        await stream.write(head)
-        await arrived.wait()
-        _reset(stream)
-
-    return behave
-
-
 async def reset(handler: Handler) -> None:
     """Reset the connection instead of closing it."""
-    _reset(handler.taken_over())
-
-
-def _reset(stream: IOStream) -> None:
+    stream = handler.taken_over()
     stream.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     stream.close()
 

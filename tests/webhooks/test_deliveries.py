@@ -25,15 +25,9 @@ ACCOUNT = new_id()
 SECOND = timedelta(seconds=1)
 
 
-def attempt(**fields: Any) -> Attempt:
-    known: dict[str, Any] = {
-        "at": now(),
-        "milliseconds": 3,
-        "code": 200,
-        "answer": "",
-        "error": None,
-    }
-    return Attempt(**(known | fields))
+def result(one: Delivery, status: str = "delivered", **fields: Any) -> AttemptResult:
+    known = {"at": now(), "milliseconds": 3, "code": 200, "answer": "", "error": None}
+    return AttemptResult(one, Attempt(**(known | fields)), DeliveryStatus(status), None)
 
 
 async def claimed(services: Services, number: int = 1) -> list[Delivery]:
@@ -76,24 +70,19 @@ async def test_a_sender_that_lost_its_claim_records_nothing(services: Services) 
     before = one.due_at - SECOND / 1000
     assert await services.webhooks.deliveries.claim({one.webhook_id: 1}, before) == []
     [again] = await services.webhooks.deliveries.claim({one.webhook_id: 1}, one.due_at)
-    late = AttemptResult(one, attempt(code=500), DeliveryStatus.FAILED, None)
     await services.webhooks.deliveries.store_content([(one, {"payload": "{}"})])
-    await services.webhooks.deliveries.record([late])
+    await services.webhooks.deliveries.record([result(one, "failed", code=500)])
     [row] = await stored(services)
     assert (row["status"], row["attempts"], row.get("payload")) == ("due", [], None)
     for _ in range(2):
-        await services.webhooks.deliveries.record(
-            [AttemptResult(again, attempt(), DeliveryStatus.DELIVERED, None)]
-        )
+        await services.webhooks.deliveries.record([result(again)])
     [row] = await stored(services)
     assert (row["status"], len(row["attempts"])) == ("delivered", 1)
 
 
 async def test_a_release_ends_only_claims_that_are_still_held(services: Services) -> None:
     done, open_ = await claimed(services, 2)
-    await services.webhooks.deliveries.record(
-        [AttemptResult(done, attempt(), DeliveryStatus.DELIVERED, None)]
-    )
+    await services.webhooks.deliveries.record([result(done)])
     at = now()
     await services.webhooks.deliveries.release([done, open_], at)
     rows = {row["_id"]: row for row in await stored(services)}
@@ -105,10 +94,7 @@ async def test_a_release_ends_only_claims_that_are_still_held(services: Services
 async def test_only_the_newest_attempts_are_kept(services: Services) -> None:
     [one] = await claimed(services)
     for number in range(MAX_STORED_ATTEMPTS + 3):
-        failed = attempt(code=500, milliseconds=number)
-        await services.webhooks.deliveries.record(
-            [AttemptResult(one, failed, DeliveryStatus.FAILED, None)]
-        )
+        await services.webhooks.deliveries.record([result(one, "failed", milliseconds=number)])
         await services.webhooks.deliveries.retry(one.id, now())
         [one] = await services.webhooks.deliveries.claim({one.webhook_id: 1}, now())
     kept = [row["milliseconds"] for row in (await stored(services))[0]["attempts"]]
@@ -155,9 +141,7 @@ async def test_a_delivery_that_is_being_sent_is_cancelled_only_after_its_lease(
     held, waiting = await claimed(services, 2)
     await services.webhooks.deliveries.release([waiting], now())
     await services.webhooks.deliveries.cancel([held.webhook_id], now())
-    await services.webhooks.deliveries.record(
-        [AttemptResult(held, attempt(), DeliveryStatus.DELIVERED, None)]
-    )
+    await services.webhooks.deliveries.record([result(held)])
     rows = {row["_id"]: row for row in await stored(services)}
     assert (rows[held.id]["status"], len(rows[held.id]["attempts"])) == ("delivered", 1)
     assert rows[waiting.id]["status"] == "cancelled"

@@ -27,20 +27,20 @@ def refused(headers: Mapping[str, str | None]) -> str:
     return error.value.message
 
 
-@pytest.mark.parametrize(
-    "name", ["Authorization", "x-api-key", "X_Key.1", "!#$%&'*+-.^_`|~", "Cookie"]
-)
-def test_a_name_is_a_token(name: str) -> None:
-    check_headers({name: "x"})
+def test_a_name_is_a_token_and_a_value_printable_ascii_which_may_have_macros() -> None:
+    for name in ("Authorization", "x-api-key", "X_Key.1", "!#$%&'*+-.^_`|~", "Cookie"):
+        check_headers({name: "x"})
+    for value in ("", "Bearer s3cret", "{click_id}", '{"a": "{value}"}', "a  b", "~"):
+        check_headers({"X-A": value})
 
 
-@pytest.mark.parametrize(
-    "name", ["", "a b", "a:", "ü", "a\r\nb", "a\n", "{x}", "a/b", '"', "(a)", "a\0"]
-)
-def test_a_name_that_is_no_token_is_refused(name: str) -> None:
-    assert refused({name: "x"}) == (
-        f"headers.{name}: a name has letters, digits and !#$%&'*+-.^_`|~"
-    )
+def test_any_other_name_or_value_is_refused() -> None:
+    for name in ("", "a b", "a:", "ü", "a\r\nb", "a\n", "{x}", "a/b", '"', "(a)", "a\0"):
+        rule = "a name has letters, digits and !#$%&'*+-.^_`|~"
+        assert refused({name: "x"}) == f"headers.{name}: {rule}"
+    for value in ("a\r\nb", "a\n", "\t", "a\0", "ü", " a", "a ", "\x7f", "{query.ü}"):
+        rule = "printable ASCII, without spaces at its ends"
+        assert refused({"X-A": value}) == f"headers.X-A: {rule}"
 
 
 @pytest.mark.parametrize(
@@ -54,20 +54,6 @@ def test_a_name_that_is_no_token_is_refused(name: str) -> None:
 )
 def test_names_that_http_or_the_service_sets_are_refused(name: str) -> None:
     assert refused({name: "x"}) == f"headers.{name}: is set by HTTP or by the service"
-
-
-@pytest.mark.parametrize(
-    "value", ["", "Bearer s3cret", "{click_id}", '{"a": "{value}"}', "a  b", "~"]
-)
-def test_a_value_is_printable_ascii_and_may_have_macros(value: str) -> None:
-    check_headers({"X-A": value})
-
-
-@pytest.mark.parametrize(
-    "value", ["a\r\nb", "a\n", "\t", "a\0", "ü", " a", "a ", "\x7f", "{query.ü}"]
-)
-def test_any_other_value_is_refused(value: str) -> None:
-    assert refused({"X-A": value}) == "headers.X-A: printable ASCII, without spaces at its ends"
 
 
 def test_an_unknown_macro_is_named_with_its_header() -> None:

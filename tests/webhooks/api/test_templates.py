@@ -42,9 +42,11 @@ async def test_a_preview_is_what_a_test_of_a_webhook_sends(world: World) -> None
 
 async def test_a_preview_for_get_is_the_query(world: World) -> None:
     template = {"amount": "{value}", "to": "{country}/{device}", "none": None}
-    response = await preview(world.api, world.account, template, method="GET")
-    query = response.json()["payload"]
-    assert parse_qsl(query, keep_blank_values=True) == [
+    target = "https://a.example/{country|lower}?m={metadata}"
+    fields = {"method": "GET", "target_url": target}
+    shown = (await preview(world.api, world.account, template, **fields)).json()
+    assert shown["url"] == "https://a.example/de?m=%7B%22sample%22%3Atrue%7D"
+    assert parse_qsl(shown["payload"], keep_blank_values=True) == [
         ("amount", "19.99"),
         ("to", "DE/desktop"),
         ("none", ""),

@@ -1,10 +1,7 @@
 """Webhooks over HTTP: created, changed and deleted, and secrets that are shown once."""
 
-from typing import Any, Literal
+from typing import Any
 from uuid import UUID
-
-import msgspec
-import pytest
 
 from tests.web.each import each_case
 from tests.web.world import World
@@ -26,32 +23,6 @@ async def test_the_required_fields_are_enough_to_create_a_webhook(world: World) 
     assert webhook["active"] is True
     assert iso(before) <= webhook["created_at"] <= iso(now())
     assert webhook["secret"].startswith("whsec_")
-
-
-@pytest.mark.parametrize(
-    ("env", "allow_http", "taken"),
-    [("development", False, True), ("production", True, True), ("production", False, False)],
-)
-async def test_in_production_a_target_without_https_needs_a_setting(
-    world: World,
-    env: Literal["development", "production"],
-    allow_http: bool,
-    taken: bool,
-) -> None:
-    before = world.services.webhooks
-    made = (await create(world.api, world.account.id)).json()["id"]
-    settings = msgspec.structs.replace(
-        world.services.settings, env=env, webhook_allow_http=allow_http
-    )
-    world.services.webhooks = before._replace(allows_http=settings.http_targets_allowed)
-    created = await create(world.api, world.account.id, target_url="HTTP://8.8.8.8/")
-    changed = await world.api.patch(f"{PATH}/{made}", target_url="http://8.8.8.8/")
-    encrypted = await create(world.api, world.account.id, target_url="HTTPS://8.8.8.8/")
-    world.services.webhooks = before
-    assert encrypted.status == 200
-    for response in (created, changed):
-        assert (response.status == 200) == taken
-        assert taken or response.error.startswith("target_url: must be https")
 
 
 async def test_the_events_of_a_webhook_are_stored_and_can_be_changed(world: World) -> None:

@@ -6,11 +6,8 @@ from decimal import Decimal
 from typing import Any, cast
 from uuid import UUID
 
-import orjson
 import pytest
 from bson import Decimal128
-from hypothesis import given
-from hypothesis import strategies as st
 
 from tests.factories import Document, make_click_document, make_event_document
 from tracker.conversions.document import attribute
@@ -177,12 +174,3 @@ def test_nothing_of_another_account_gets_in() -> None:
     assert found == values(foreign, None, None, None)
     assert found.get("click_id") == str(CLICK)
     assert found.query == {}
-
-
-@given(st.text(st.characters(max_codepoint=255)), st.text(st.characters(max_codepoint=255)))
-def test_any_bytes_may_come_from_a_visitor(query: str, referrer: str) -> None:
-    click = {**CLICK_ROW, "query": query, "referrer": referrer}
-    payload = orjson.loads(render(template_text(DEFAULT), values(click=click)))
-    sent = referrer.encode("latin-1").decode(errors="replace")
-    assert payload["referrer"] == (sent or None)
-    assert payload.keys() == MACROS.keys()

@@ -23,7 +23,6 @@ from tests.webhooks.receiver import (
     receiving,
     redirect,
     reset,
-    reset_after,
 )
 from tests.webhooks.sending.posting import PAYLOAD, request
 from tracker.webhooks.delivery import Outcome
@@ -187,15 +186,6 @@ async def test_a_head_sent_byte_by_byte_is_no_answer(head: bytes) -> None:
     assert receiver.written < MAX_HEAD_BYTES
 
 
-@pytest.mark.parametrize("size", [0, MAX_BODY_BYTES - 1, MAX_BODY_BYTES, MAX_BODY_BYTES + 1])
-async def test_the_beginning_of_a_body_in_chunks_is_kept(size: int) -> None:
-    body = b"x" * size
-    chunks = [body[start : start + 200] for start in range(0, size, 200)]
-    wire = b"".join(b"%x\r\n%s\r\n" % (len(chunk), chunk) for chunk in chunks) + b"0\r\n\r\n"
-    outcome, _ = await outcome_of(raw(CHUNKED + wire))
-    assert (outcome.code, outcome.answer) == (200, "x" * min(size, MAX_BODY_BYTES))
-
-
 OK = b"HTTP/1.1 200 OK\r\n"
 ACCEPTED = b"HTTP/1.1 202 Accepted\r\n"
 HINT = b"HTTP/1.1 103 Early Hints\r\n\r\n"
@@ -282,20 +272,6 @@ async def test_a_request_may_be_cancelled_at_any_time() -> None:
         with pytest.raises(asyncio.CancelledError):
             await sending
         await receiver.left.wait()
-
-
-async def test_a_connection_that_is_reset_within_a_body_ends_the_attempt_at_once(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    arrived, take_body = asyncio.Event(), module._Answer.take_body
-
-    def take(self: module._Answer, chunk: bytes) -> None:
-        take_body(self, chunk)
-        arrived.set()
-
-    monkeypatch.setattr(module._Answer, "take_body", take)
-    outcome, _ = await outcome_of(reset_after(CHUNKED + b"1\r\nx\r\n", arrived))
-    assert (outcome.code, outcome.answer, outcome.error) == (200, "x", None)
 
 
 HEADS = st.binary(max_size=40) | st.from_regex(
