@@ -2,7 +2,6 @@
 
 import asyncio
 from datetime import timedelta
-from typing import Any
 
 import msgspec
 
@@ -25,9 +24,11 @@ ACCOUNT = new_id()
 SECOND = timedelta(seconds=1)
 
 
-def result(one: Delivery, status: str = "delivered", **fields: Any) -> AttemptResult:
-    known = {"at": now(), "milliseconds": 3, "code": 200, "answer": "", "error": None}
-    return AttemptResult(one, Attempt(**(known | fields)), DeliveryStatus(status), None)
+def result(
+    one: Delivery, status: str = "delivered", code: int = 200, milliseconds: int = 3
+) -> AttemptResult:
+    attempt = Attempt(at=now(), milliseconds=milliseconds, code=code, answer="", error=None)
+    return AttemptResult(one, attempt, DeliveryStatus(status), None)
 
 
 async def claimed(services: Services, number: int = 1) -> list[Delivery]:

@@ -4,7 +4,6 @@ import asyncio
 import random
 from collections import defaultdict
 from datetime import datetime, timedelta
-from typing import Any
 from uuid import UUID
 
 import pytest
@@ -30,10 +29,6 @@ SECOND = timedelta(seconds=1)
 
 def due(account_id: UUID, webhook_id: UUID, at: datetime = AT) -> DueWebhook:
     return DueWebhook(account_id, webhook_id, at)
-
-
-async def rows(services: Services) -> list[dict[str, Any]]:
-    return await services.stores.mongodb.reads.of_primary().find(COLLECTION, {})
 
 
 async def test_accounts_take_turns_and_the_one_served_longest_ago_is_next(
@@ -74,7 +69,7 @@ async def test_a_settled_account_waits_for_its_next_delivery_and_an_idle_one_for
     [found] = await queue.next(later, 9)
     assert found.webhooks == {one: later}
     await queue.settle([SettledAccount(found, {one: None})], later)
-    [row] = await rows(services)
+    [row] = await services.stores.mongodb.reads.of_primary().find(COLLECTION, {})
     assert row.keys() == {"_id", "token", "webhooks"}
     assert row["webhooks"] == {}
 

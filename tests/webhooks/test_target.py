@@ -9,12 +9,8 @@ from config.settings import Settings
 from tests.dns.networks import INSIDE, INSIDE_6, OUTSIDE, OUTSIDE_6, mapped
 from tracker.dns.resolver import DnsFailed
 from tracker.errors import BadRequest
-from tracker.webhooks.target import Resolve, check_addresses, check_target
+from tracker.webhooks.target import PRIVATE, Resolve, check_addresses, check_target
 
-PRIVATE = (
-    "target_url: must not be in a private network, unless the operator sets "
-    "WEBHOOK_ALLOW_PRIVATE=true, as in a trial"
-)
 HOST_RULE = "target_url: the host must be a hostname"
 
 
@@ -115,11 +111,19 @@ async def test_the_operator_may_allow_private_networks() -> None:
         assert check_target(f"http://{host}:9000/", allow_private=True)[1] == 9000
 
 
-def test_in_production_a_target_without_https_needs_a_setting() -> None:
-    for env, allowed in (("development", False), ("production", True), ("production", False)):
-        settings = Settings(env=env, webhook_allow_http=allowed)
-        allow_http = settings.http_targets_allowed
-        assert allow_http == (env == "development" or allowed)
-        check_target("HTTPS://8.8.8.8/", allow_private=False, allow_http=allow_http)
-        with nullcontext() if allow_http else pytest.raises(BadRequest, match="must be https"):
-            check_target("HTTP://8.8.8.8/", allow_private=False, allow_http=allow_http)
+@pytest.mark.parametrize(
+    ("settings", "allowed"),
+    [
+        (Settings(env="development"), True),
+        (Settings(env="production", webhook_allow_http=True), True),
+        (Settings(env="production"), False),
+    ],
+)
+def test_in_production_a_target_without_https_needs_a_setting(
+    settings: Settings, allowed: bool
+) -> None:
+    allow_http = settings.http_targets_allowed
+    assert allow_http is allowed
+    check_target("HTTPS://8.8.8.8/", allow_private=False, allow_http=allow_http)
+    with nullcontext() if allow_http else pytest.raises(BadRequest, match="must be https"):
+        check_target("HTTP://8.8.8.8/", allow_private=False, allow_http=allow_http)

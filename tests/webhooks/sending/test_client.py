@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import given
@@ -104,19 +104,11 @@ async def test_head_and_body_arrive_together_and_the_client_has_no_body_any_more
     assert pieces[0].endswith(b"\r\n\r\n" + b"x" * 1000)
 
 
-@pytest.mark.parametrize(
-    ("codes", "failure"),
-    [
-        ((200, 201, 204, 299), None),
-        ((300, 301, 304), "3xx"),
-        ((400, 410, 429), "4xx"),
-        ((500, 503, 599), "5xx"),
-    ],
-)
-async def test_any_2xx_is_a_success(codes: Iterable[int], failure: str | None) -> None:
-    for code in codes:
+async def test_any_2xx_is_a_success() -> None:
+    for code in (200, 201, 204, 299, 300, 301, 304, 400, 410, 429, 500, 503, 599):
         answered = f"HTTP/1.1 {code} x\r\nContent-Length: 0\r\n\r\n"
         outcome, _ = await outcome_of(raw(answered.encode()))
+        failure = None if code < 300 else f"{code // 100}xx"
         assert (outcome.code, outcome.failure, outcome.error) == (code, failure, None)
         assert outcome.delivered is (failure is None)
 

@@ -93,14 +93,6 @@ async def test_an_answer_is_cached_for_its_ttl(dns: DnsServer) -> None:
     assert [found[0][1][0] for found in turning] == ["8.8.8.8", "8.8.4.4"]
 
 
-@pytest.mark.parametrize(
-    "host", ["none.example", "a" * 64 + ".example", "a..b", "", "\u00fc.example"]
-)
-async def test_a_host_without_an_address_is_a_failure_of_dns(dns: DnsServer, host: str) -> None:
-    with pytest.raises(RefusedHost, match="dns: "):
-        await resolved(dns, host)
-
-
 async def test_localhost_is_resolved_without_dns(dns: DnsServer) -> None:
     dns.has("localhost", "A", "8.8.8.8")
     for name in ("localhost", "a.localhost"):

@@ -62,9 +62,8 @@ class ConcurrencyLimiter:
         self._max = max_in_flight
         self._max_bytes = max_bytes
         self._in_flight: Counter[Hashable] = Counter()
-        """Requests in flight, by the keys of `_keys`."""
         self._bytes: Counter[Hashable] = Counter()
-        """Their bytes."""
+        """Requests in flight, and their bytes, by the keys of `_keys`."""
         self._webhooks: dict[UUID, _Webhook] = {}
 
     @property
