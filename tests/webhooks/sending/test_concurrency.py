@@ -98,6 +98,15 @@ def test_webhooks_that_were_never_seen_may_start_while_untested_ones_leave_room(
     assert limiter.has_capacity(new_id())
 
 
+def test_a_slow_webhook_stays_untested_while_no_more_can_be_degraded() -> None:
+    limiter = ConcurrencyLimiter(4)
+    for hook in (0, 1):
+        after(limiter, 1, delivered=False, hook=hook)
+    assert [acquire(limiter, hook, 1) for hook in (0, 1, 2)] == [1, 1, 1]
+    limiter.record_slow(HOOKS[2])
+    assert not limiter.has_capacity(new_id())
+
+
 PERMITS, BYTES = 16, 12 * MAX_PAYLOAD_BYTES
 SHARES = {"untested": 4, "healthy": 16, "degraded": 8}
 
