@@ -16,7 +16,7 @@ from tracker.accounts.members import Member
 from tracker.accounts.people import Person
 from tracker.clicks.click import Click
 from tracker.clicks.redirect import ClientHeaders, Visit
-from tracker.clock import moment
+from tracker.clock import moment, now
 from tracker.conversions.aliases import AliasedParameter
 from tracker.conversions.conversion import Conversion
 from tracker.conversions.event_config import EventConfig, PayoutType
@@ -28,7 +28,7 @@ from tracker.links.store import NewLink
 from tracker.service.services import Services
 from tracker.sharing.shares import Share
 from tracker.sharing.views import View
-from tracker.stores.mongodb.transaction import MongoSession, run_in_transaction
+from tracker.stores.mongodb.transaction import run_in_transaction
 from tracker.visitor_dimensions import DIMENSIONS
 from tracker.webhooks.payloads.template import DEFAULT
 from tracker.webhooks.store import Webhook
@@ -185,11 +185,22 @@ async def create_share(
 ) -> tuple[Share, str]:
     """Store a share without an end; return it and its token."""
 
-    async def work(session: MongoSession) -> tuple[Share, str]:
-        of = (account_id, name, report, show_link_names, None, None, OPERATOR)
-        return await services.sharing.shares.create(*of, session)
-
-    return await run_in_transaction(services.stores.mongodb.database, work)
+    share = Share(
+        id=new_id(),
+        account_id=account_id,
+        name=name,
+        report=report,
+        show_link_names=show_link_names,
+        password=None,
+        created_at=now(),
+        expires_at=None,
+        created_by=OPERATOR,
+    )
+    token = await run_in_transaction(
+        services.stores.mongodb.database,
+        lambda session: services.sharing.shares.create(share, session),
+    )
+    return share, token
 
 
 async def create_view(services: Services, account_id: UUID, name: str = "A view") -> View:

@@ -25,7 +25,7 @@ from tracker.stores.mongodb.reads import MongoReads
 
 
 async def bookmark(services: Services) -> Bookmark:
-    return (await read_new(services.stores.mongodb.reads, None, [])).end
+    return (await read_new(services.stores.mongodb.reads, None, []))[1]
 
 
 class Watch:
@@ -110,11 +110,11 @@ async def test_a_look_at_many_accounts_costs_few_queries_and_one_if_nothing_was_
     accounts = [ACCOUNT, OTHER, *(new_id() for _ in range(98))]
     start = await bookmark(services)
     with counted(monkeypatch) as read:
-        assert (await read_new(services.stores.mongodb.reads, start, accounts)).rows == {}
+        assert (await read_new(services.stores.mongodb.reads, start, accounts))[0] == {}
     assert read == [TRANSACTION_NUMBERS]
     await applied(services, [*make_clicks(ACCOUNT, 3), *make_clicks(OTHER, 3)])
     with counted(monkeypatch) as read:
-        found = (await read_new(services.stores.mongodb.reads, start, accounts)).rows
+        found = (await read_new(services.stores.mongodb.reads, start, accounts))[0]
     assert found.keys() == {ACCOUNT, OTHER}
     assert read == [TRANSACTION_NUMBERS, "arrivals", "clicks"]
 
@@ -128,7 +128,7 @@ async def test_all_new_clicks_are_counted_and_the_last_is_shown(
     start = await bookmark(services)
     clicks = make_clicks(ACCOUNT, 45)
     await applied(services, [*clicks, *make_clicks(OTHER, 5)])
-    found = (await read_new(services.stores.mongodb.reads, start, [new_id(), ACCOUNT])).rows
+    found = (await read_new(services.stores.mongodb.reads, start, [new_id(), ACCOUNT]))[0]
     assert found.keys() == {ACCOUNT}
     one: NewRows = found[ACCOUNT]
     assert (one.clicks, [row.id for row in one.click_rows]) == (45, ids_of(clicks)[-20:])
@@ -139,7 +139,7 @@ async def test_tests_are_shown_and_not_counted(services: Services) -> None:
     own: Any = {"account_id": ACCOUNT.bytes}
     conversions = [make_conversion(1, test=True, **own), make_conversion(2, **own)]
     await applied(services, [*make_clicks(ACCOUNT, 1, test=True), *conversions])
-    one = (await read_new(services.stores.mongodb.reads, start, [ACCOUNT])).rows[ACCOUNT]
+    one = (await read_new(services.stores.mongodb.reads, start, [ACCOUNT]))[0][ACCOUNT]
     assert (one.clicks, len(one.click_rows)) == (0, 1)
     assert (one.conversions, [row.id for row in one.conversion_rows]) == (1, [1, 2])
 
@@ -150,5 +150,5 @@ async def test_whoever_could_not_look_for_long_begins_anew(services: Services) -
     long_ago = start._replace(at=start.at - timedelta(minutes=2))
     found, end = await read_new(services.stores.mongodb.reads, long_ago, [ACCOUNT])
     assert found == {}
-    assert (await read_new(services.stores.mongodb.reads, start, [ACCOUNT])).rows
-    assert not (await read_new(services.stores.mongodb.reads, end, [ACCOUNT])).rows
+    assert (await read_new(services.stores.mongodb.reads, start, [ACCOUNT]))[0]
+    assert not (await read_new(services.stores.mongodb.reads, end, [ACCOUNT]))[0]

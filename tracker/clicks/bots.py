@@ -6,7 +6,7 @@ to match depends on the length of the agent, never on its content.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
@@ -129,7 +129,9 @@ def _known_bot(user_agent: str) -> str | None:
 def _bots() -> "UserAgentExtractor":
     from ua_parser_rs import UserAgentExtractor
 
-    return UserAgentExtractor(_matchers())
+    patterns = (*_listed_patterns(), *_OWN_PATTERNS)
+    # An extractor of browser families, with reasons as families.
+    return UserAgentExtractor((one, reason, None, None, None, None) for one, reason in patterns)
 
 
 def _listed_patterns() -> list[tuple[str, str]]:
@@ -151,9 +153,3 @@ def _pattern(entry: Mapping[str, Any]) -> str:
     examples = entry["instances"]
     begins = examples and all(re.match(pattern, one) for one in examples)
     return f"^(?:{pattern})" if begins else pattern
-
-
-def _matchers() -> Iterator[tuple[str, str, None, None, None, None]]:
-    """Yield patterns for the extractor of browser families, with reasons as families."""
-    for pattern, reason in (*_listed_patterns(), *_OWN_PATTERNS):
-        yield pattern, reason, None, None, None, None

@@ -78,13 +78,6 @@ class RedirectResponse(NamedTuple):
     headers: tuple[tuple[str, str], ...]
 
 
-class TestClick(NamedTuple):
-    """A click that was recorded as a test, and its destination."""
-
-    click_id: UUID
-    location: str
-
-
 _REDIRECT = (("Cache-Control", "no-store"), ("X-Robots-Tag", "noindex"), ("Content-Length", "0"))
 _OPTIONS = RedirectResponse(204, (("Allow", _METHODS), ("Cache-Control", "no-store")))
 
@@ -106,8 +99,10 @@ class Redirect:
         self._enrichment = enrichment
         self._own_host = own_host
 
-    async def record_test(self, visit: Visit, link: Link) -> TestClick | None:
-        """Record a test click; return it once it is durable, None if visitors get 404.
+    async def record_test(self, visit: Visit, link: Link) -> tuple[UUID, str] | None:
+        """Record a test click; return its id and Location once it is durable.
+
+        Return None if visitors get 404.
 
         Raises Unavailable if no store accepts the click.
         """
@@ -116,7 +111,7 @@ class Redirect:
             return None
         location, click = opened
         await self._journal.append(replace(click, test=True))
-        return TestClick(UUID(bytes=click.id), location)
+        return UUID(bytes=click.id), location
 
     async def answer(self, visit: Visit) -> RedirectResponse:
         """Return the redirect to the link's destination, once its click is durable.

@@ -55,24 +55,17 @@ class NewRows(NamedTuple):
     conversion_rows: Sequence[StoredConversion]
 
 
-class NewArrivals(NamedTuple):
-    """The new rows by account, and where the next read starts."""
-
-    rows: Mapping[UUID, NewRows]
-    end: Bookmark
-
-
 async def read_new(
     reader: MongoReads, start: Bookmark | None, accounts: Collection[UUID]
-) -> NewArrivals:
-    """Return the rows of these accounts stored since `start`; without it, none.
+) -> tuple[Mapping[UUID, NewRows], Bookmark]:
+    """Return the rows of these accounts stored since `start`, and where the next read starts.
 
-    If nothing was stored, it takes one query.
+    Without `start` there are none. If nothing was stored, it takes one query.
     """
     async with reader.at_one_snapshot() as snapshot:
         end = await bookmark_of_now(snapshot)
         if start is None or end.at - start.at > _MAX_GAP:
-            return NewArrivals({}, end)
+            return {}, end
         clicks, conversions = await _new_ids(snapshot, start, end, accounts)
         counts, bots = await _count_clicks(snapshot, clicks)
         ids = {one: [entry.event_id for entry in conversions[one]] for one in conversions}
@@ -89,7 +82,7 @@ async def read_new(
         for one in accounts
         if one in clicks or one in conversions
     }
-    return NewArrivals(rows, end)
+    return rows, end
 
 
 async def _new_ids(

@@ -15,7 +15,7 @@ import msgspec
 from tracker.access.principal import Actor
 from tracker.clock import now
 from tracker.errors import BadRequest, NotFound
-from tracker.ids import new_id, new_secret, secret_digest
+from tracker.ids import new_secret, secret_digest
 from tracker.stores.mongodb.account_lock import has_room
 from tracker.stores.mongodb.database import MongoDB
 from tracker.stores.mongodb.documents import as_document, as_struct
@@ -58,39 +58,18 @@ class Shares:
         self._shares = mongodb["shares"]
         self._pages = Pages(mongodb.reads, "shares", Share)
 
-    async def create(
-        self,
-        account_id: UUID,
-        name: str,
-        report: str,
-        show_link_names: bool,
-        password: str | None,
-        expires_at: datetime | None,
-        created_by: Actor,
-        session: MongoSession,
-    ) -> tuple[Share, str]:
-        """Store a share. Return it and its token, which is stored nowhere.
+    async def create(self, share: Share, session: MongoSession) -> str:
+        """Store a new share. Return its token, which is stored nowhere.
 
         Raises BadRequest if the account has MAX_OF_ACCOUNT.
         """
-        limit = MAX_OF_ACCOUNT
+        limit, account_id = MAX_OF_ACCOUNT, share.account_id
         if not await has_room(self._database, "shares", account_id, limit, session, _NOT_REVOKED):
             raise BadRequest(f"share: an account has at most {MAX_OF_ACCOUNT}; revoke one first")
         token = new_secret("", _TOKEN_BYTES)
-        share = Share(
-            id=new_id(),
-            account_id=account_id,
-            name=name,
-            report=report,
-            show_link_names=show_link_names,
-            password=password,
-            created_at=now(),
-            expires_at=expires_at,
-            created_by=created_by,
-        )
         stored = {**as_document(share), "sha256": secret_digest(token)}
         await self._shares.insert_one(stored, session=session)
-        return share, token
+        return token
 
     async def open(self, token: str) -> Share:
         """Return the share of a token. Raises NotFound if it is unknown, revoked or expired."""

@@ -72,7 +72,8 @@ async def test_click(call: FeedCall[Nothing, Nothing]) -> RecordedTestClick:
     if recorded is None:
         state = "archived" if link.archived else "paused"
         raise BadRequest(f"short link: is {state}, so its visitors get 404")
-    return RecordedTestClick(click_id=recorded.click_id, location=recorded.location)
+    click_id, location = recorded
+    return RecordedTestClick(click_id=click_id, location=location)
 
 
 @endpoint(

@@ -104,10 +104,7 @@ DOMAINS: Resource[Domain, DomainRecord] = Resource(
 
 @endpoint("GET", "/api/domains", "domains:read")
 async def list_own(call: LinkCall[AccountPage, Nothing]) -> Page[DomainRecord]:
-    """List custom domains, newest first.
-
-    Raises RateLimited or Unavailable if too many lists that count links wait.
-    """
+    """List custom domains, newest first."""
     async with call.services.long_lists.permit(call.account_id):
         return await DOMAINS.list_page(call, call.services.domains)
 
@@ -120,10 +117,7 @@ async def list_own(call: LinkCall[AccountPage, Nothing]) -> Page[DomainRecord]:
     example={"domain_name": "go.example.com"},
 )
 async def add(call: LinkCall[Nothing, AddDomain]) -> DomainRecord:
-    """Add a custom domain. Several accounts may claim a name until one proves it.
-
-    Raises BadRequest if another account has proven it.
-    """
+    """Add a custom domain. Several accounts may claim a name until one proves it."""
     domain = await call.services.domains.create(call.account_id, call.body.domain_name)
     await call.audit("domain.added", DOMAINS.audit_object(domain))
     return await DOMAINS.show(call, domain)
@@ -133,9 +127,7 @@ async def add(call: LinkCall[Nothing, AddDomain]) -> DomainRecord:
 async def verify(call: LinkCall[Nothing, Nothing]) -> DomainRecord:
     """Prove a domain by its DNS records. Other accounts' claims to it end.
 
-    It stays proven until it is deleted. The result is stored in any case. Raises NotFound or
-    Forbidden if the account has no such domain, BadRequest if DNS does not prove it, RateLimited or
-    Unavailable if too many look-ups are in progress.
+    It stays proven until it is deleted. The result is stored in any case.
     """
     services, domain = call.services, await DOMAINS.find(call)
     _check_name(services, domain.domain_name)  # it may have become reserved since it was claimed
@@ -144,18 +136,11 @@ async def verify(call: LinkCall[Nothing, Nothing]) -> DomainRecord:
         check = await look_up(required, services.dns_address)
     domain = await services.domains.record_check(domain.id, check)
     if not domain.verified:
-        _require_proof(check, required)
+        if not check.proven:
+            raise _not_proven(check, required)
         audit = partial(call.audit, "domain.verified", DOMAINS.audit_object(domain), None)
         domain = await services.domains.verify(domain.id, audit)
     return await DOMAINS.show(call, domain)
-
-
-def _require_proof(check: DnsCheck, required: Verification) -> None:
-    if check.proven:
-        return
-    if check.error is not None:
-        raise Unavailable(f"DNS: {check.error}; try again")
-    raise BadRequest(_not_proven_message(required))
 
 
 @endpoint(
@@ -166,10 +151,7 @@ def _require_proof(check: DnsCheck, required: Verification) -> None:
     f"account can claim a proven name for {QUARANTINE.days} days",
 )
 async def delete(call: LinkCall[Nothing, Nothing]) -> Done:
-    """Delete a custom domain.
-
-    Raises NotFound or Forbidden if the account has no such domain, BadRequest if links use it.
-    """
+    """Delete a custom domain. Raises BadRequest if links use it."""
     domain = await DOMAINS.find(call)
     if await call.services.links.count_by_domain([domain.id]):
         raise BadRequest("domain_name: short links use it; archive them first")
@@ -182,9 +164,11 @@ def _required_records(services: LinkServices, domain: Domain) -> Verification:
     return verification(domain, services.own_hosts.cname_target(domain.account_id))
 
 
-def _not_proven_message(required: Verification) -> str:
+def _not_proven(check: DnsCheck, required: Verification) -> BadRequest | Unavailable:
+    if check.error is not None:
+        return Unavailable(f"DNS: {check.error}; try again")
     txt = f"a TXT record {required.txt.name} with the value {required.txt.value}"
     if required.cname is None:
-        return f"domain_name: DNS does not have {txt}"
+        return BadRequest(f"domain_name: DNS does not have {txt}")
     cname = f"a CNAME record {required.cname.name} with the value {required.cname.value}"
-    return f"domain_name: DNS has neither {txt} nor {cname}"
+    return BadRequest(f"domain_name: DNS has neither {txt} nor {cname}")

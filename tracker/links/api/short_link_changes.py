@@ -41,11 +41,7 @@ async def _check_change(services: LinkServices, body: ChangeShortLink) -> None:
     "PATCH", "/api/short-links/{id}", "links:write", check=_check_change, example={"active": False}
 )
 async def change(call: LinkCall[Nothing, ChangeShortLink]) -> ShortLink:
-    """Change a short link.
-
-    Raises NotFound or Forbidden if the account has no such link or tag, BadRequest if a new
-    destination has an unknown macro.
-    """
+    """Change a short link."""
     link = await LINKS.find(call)
     fields = sent_fields(call.body)
     url = fields.get("destination_url", link.destination_url)
@@ -79,11 +75,7 @@ async def archive(call: LinkCall[Nothing, Nothing]) -> Done:
     example={"ids": [EXAMPLE_LINK], "active": False},
 )
 async def change_many(call: LinkCall[Nothing, ChangeShortLinks]) -> ChangedShortLinks:
-    """Change several links, all or none.
-
-    Raises Forbidden if a link or tag is another account's, NotFound if one does not exist,
-    BadRequest if a link would have too many tags, or a restored link's domain was deleted.
-    """
+    """Change several links, all or none."""
     body, services = call.body, call.services
     links = await services.links.find_all(body.ids)
     tags = await services.tags.find({*body.add_tags, *body.remove_tags})
@@ -101,10 +93,7 @@ async def change_many(call: LinkCall[Nothing, ChangeShortLinks]) -> ChangedShort
 
 @endpoint("POST", "/api/short-links/{id}/restore", "links:write")
 async def restore(call: LinkCall[Nothing, Nothing]) -> ShortLink:
-    """Restore an archived short link. Others stay unchanged.
-
-    Raises BadRequest if its domain was deleted.
-    """
+    """Restore an archived short link. Others stay unchanged."""
     [link] = await _change(
         call, [await find_own(call, call.services.links)], lambda _: {"archived": False}
     )

@@ -152,10 +152,7 @@ async def all_links(
     ends_with_client=True,
 )
 async def list_links(call: LinkCall[ListShortLinks, Nothing]) -> ShortLinkPage:
-    """List short links; archived ones only with `archived`.
-
-    Raises Unavailable if it takes too long, RateLimited or Unavailable if too many long ones wait.
-    """
+    """List short links; archived ones only with `archived`."""
     query, start = call.query, call.query.start()
     number, after = start or (query.page, None)
     found = await _page(call, _filter(query), number, after)
@@ -175,11 +172,7 @@ async def list_links(call: LinkCall[ListShortLinks, Nothing]) -> ShortLinkPage:
     example={"destination_url": "https://example.com/offer", "internal_name": "Spring offer"},
 )
 async def create(call: LinkCall[Nothing, CreateShortLink]) -> ShortLink:
-    """Create a short link.
-
-    Raises NotFound or Forbidden if the account has no such domain or tag, BadRequest if the slug is
-    taken.
-    """
+    """Create a short link."""
     [new] = await _new_links(call, {"": call.body})
     link = await call.services.links.create(new)
     await call.audit("short_link.created", LINKS.audit_object(link))
@@ -196,7 +189,7 @@ async def create(call: LinkCall[Nothing, CreateShortLink]) -> ShortLink:
     body_bytes=MAX_BULK_BODY_BYTES,
 )
 async def create_many(call: LinkCall[Nothing, CreateShortLinks]) -> CreatedShortLinks:
-    """Create several short links, all or none. Raises as `create` does."""
+    """Create several short links, all or none."""
     new = await _new_links(call, _numbered(call.body.links))
 
     async def audit(session: MongoSession, links: Sequence[Link]) -> None:

@@ -46,8 +46,7 @@ class Availability(msgspec.Struct, kw_only=True):
 async def show(call: LinkCall[SlugQuery, Nothing]) -> Availability:
     """Check whether a slug is available.
 
-    As at creation, the owner of a taken slug is not revealed. Raises NotFound or Forbidden if the
-    account has no such domain.
+    As at creation, the owner of a taken slug is not revealed.
     """
     slug, domain_id = stripped(call.query.slug), call.query.domain_id
     if domain_id is not None:

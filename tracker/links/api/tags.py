@@ -86,10 +86,7 @@ async def list_own(call: LinkCall[AccountPage, Nothing]) -> Page[TagRecord]:
 
 @endpoint("POST", "/api/tags", _scope, example={"name": "Spring"})
 async def list_or_create(call: LinkCall[Nothing, ListOrCreateTag]) -> TagRecord | Page[TagRecord]:
-    """Create a tag if the body has a name, else list tags, newest first.
-
-    Raises BadRequest if the account has a tag of this name.
-    """
+    """Create a tag if the body has a name, else list tags, newest first."""
     body, tags = call.body, call.services.tags
     if body.name is not UNSET:
         tag = await tags.create(call.account_id, body.name)
@@ -100,11 +97,7 @@ async def list_or_create(call: LinkCall[Nothing, ListOrCreateTag]) -> TagRecord 
 
 @endpoint("PATCH", "/api/tags/{id}", "tags:write", example={"name": "Summer"})
 async def change(call: LinkCall[Nothing, ChangeTag]) -> TagRecord:
-    """Rename a tag.
-
-    Raises NotFound or Forbidden if the account has no such tag, BadRequest if another of its tags
-    has the name.
-    """
+    """Rename a tag."""
     tag = await TAGS.find(call)
     renamed = await call.services.tags.rename(tag.id, call.body.name)
     if changes := differences(tag, renamed):

@@ -57,26 +57,6 @@ class LinkPage(NamedTuple):
     next: Position | None
 
 
-class _Rows(NamedTuple):
-    """Rows of a list: those after `skip` others and after a position."""
-
-    skip: int
-    limit: int
-    after: Position | None
-
-    def stages(self, plan: ListPlan) -> list[dict[str, Any]]:
-        matching, by, _ = plan
-        if self.after is not None:
-            matching = {"$and": [matching, by.after(self.after)]}
-        return [
-            {"$match": with_stored_ids(matching)},
-            {"$sort": dict(by.keys)},
-            {"$skip": self.skip},
-            {"$limit": self.limit},
-            {"$project": dict.fromkeys(_FIELDS, 1)},
-        ]
-
-
 class LinkLists:
     """The lists of links in MongoDB."""
 
@@ -94,13 +74,14 @@ class LinkLists:
     ) -> LinkPage:
         """Return the 1-based `page`; with `after`, read it from this position."""
         rows_before = (page - 1) * page_size
-        asked = _Rows(0 if after else rows_before, page_size + 1, after)
+        skip, limit = 0 if after else rows_before, page_size + 1
         if is_counted(wanted):
             plan = plan_of(account_id, wanted, order)
-            rows, total = await self._rows_and_total(plan, wanted, asked)
+            stages = _stages(plan, skip, limit, after)
+            rows, total = await self._rows_and_total(plan, wanted, stages, limit)
         else:
             plan, total = await self._plan_and_total(account_id, wanted, order)
-            rows = await self._read(plan, asked.stages(plan), asked.limit)
+            rows = await self._read(plan, _stages(plan, skip, limit, after), limit)
         found = _links(account_id, rows)
         links = found[:page_size]
         is_last = len(found) <= page_size
@@ -123,13 +104,12 @@ class LinkLists:
             yield _links(account_id, rows)
 
     async def _rows_and_total(
-        self, plan: ListPlan, wanted: LinkFilter, asked: _Rows
+        self, plan: ListPlan, wanted: LinkFilter, stages: list[dict[str, Any]], limit: int
     ) -> tuple[list[dict[str, Any]], Total]:
         """Return rows and the kept count, by one query: two cost a quarter more."""
         account_id, tags = plan.matching["account_id"], wanted.tags
         counts = {"coll": LINK_COUNTS, "pipeline": count_stages(account_id, tags)}
-        stages = [*asked.stages(plan), {"$unionWith": counts}]
-        found = await self._read(plan, stages, asked.limit + 1 + len(tags))
+        found = await self._read(plan, [*stages, {"$unionWith": counts}], limit + 1 + len(tags))
         rows = [row for row in found if "slug" in row]
         kept = kept_counts(found[len(rows) :], tags)
         if kept is None:  # until a drain has completed those of an earlier release
@@ -177,6 +157,19 @@ class LinkLists:
                 raise
             return Total(0, is_exact=False)
         return Total(min(counted, COUNTED_LINKS), counted <= COUNTED_LINKS)
+
+
+def _stages(plan: ListPlan, skip: int, limit: int, after: Position | None) -> list[dict[str, Any]]:
+    matching, by, _ = plan
+    if after is not None:
+        matching = {"$and": [matching, by.after(after)]}
+    return [
+        {"$match": with_stored_ids(matching)},
+        {"$sort": dict(by.keys)},
+        {"$skip": skip},
+        {"$limit": limit},
+        {"$project": dict.fromkeys(_FIELDS, 1)},
+    ]
 
 
 def _links(account_id: UUID, rows: list[dict[str, Any]]) -> list[Link]:

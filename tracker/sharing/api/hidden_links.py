@@ -35,8 +35,7 @@ async def hide_links(
 ) -> list[str]:
     """Number the links of a panel. Return the names of the links in filters.
 
-    `wanted` is the overview to show, `ranked` the one by the share's own measure. Raises as
-    `Parts.run`.
+    `wanted` is the overview to show, `ranked` the one by the share's own measure.
     """
     filtered = [str(link) for link in ranked.filters.values().get("link", [])]
     rows = [] if panel is None else panel.rows

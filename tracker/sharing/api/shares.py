@@ -12,6 +12,7 @@ from tracker.access.principal import Actor, Principal
 from tracker.accounts.passwords import check_new_password
 from tracker.clock import now
 from tracker.errors import BadRequest
+from tracker.ids import new_id
 from tracker.reports.api.reports import check_domains
 from tracker.sharing.api.shared_report import SharedReport
 from tracker.sharing.services import SharingCall, SharingServices
@@ -151,21 +152,21 @@ async def create(call: SharingCall[Nothing, CreateShare]) -> NewShare:
     async def work(session: MongoSession) -> tuple[Share, str]:
         principal = await call.lock_authority("shares:write", session)
         _check_may_read(principal, body)
-        made = await services.shares.create(
-            call.account_id,
-            body.name,
-            msgspec.json.encode(body.report).decode(),
-            body.show_link_names,
-            password,
-            expires_at,
-            principal.actor,
-            session,
+        share = Share(
+            id=new_id(),
+            account_id=call.account_id,
+            name=body.name,
+            report=msgspec.json.encode(body.report).decode(),
+            show_link_names=body.show_link_names,
+            password=password,
+            created_at=now(),
+            expires_at=expires_at,
+            created_by=principal.actor,
         )
-        share = made[0]
-        await call.audit(
-            "share.created", SHARES.audit_object(share), _created(share, body.report), session
-        )
-        return made
+        token = await services.shares.create(share, session)
+        changes = _created(share, body.report)
+        await call.audit("share.created", SHARES.audit_object(share), changes, session)
+        return share, token
 
     share, token = await run_in_turn(call.web.mongodb.database, call.account_id, work)
     url = f"{services.public_url.url}/console/shared#{token}"
