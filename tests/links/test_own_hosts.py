@@ -5,8 +5,7 @@ import pytest
 from tests.web.each import each_case
 from tracker.ids import new_id
 from tracker.links.hostnames import canonical_hostname
-from tracker.links.own_hosts import OwnHosts
-from tracker.links.served_hosts import ServedHosts
+from tracker.links.own_hosts import OwnHosts, ServedHosts
 from tracker.service.services import Services
 
 LOCAL = ("localhost", "a.localhost", "127.0.0.1", "127.9.9.9", "::1", "::ffff:7f00:1", "0.0.0.0")

@@ -103,8 +103,6 @@ class Redirect:
         """Record a test click; return its id and Location once it is durable.
 
         Return None if visitors get 404.
-
-        Raises Unavailable if no store accepts the click.
         """
         opened = self._open(visit, cached_link(link))
         if opened is None:

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 Device = Literal["desktop", "mobile", "tablet", "tv", "bot", "unknown"]
 DEVICES: Final[tuple[str, ...]] = get_args(Device)
 
-
 # Names in reports, and their families in ua-parser.
 BROWSERS: Final[Mapping[str, tuple[str, ...]]] = {
     "Amazon Silk": ("Amazon Silk",),

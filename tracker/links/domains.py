@@ -87,7 +87,7 @@ class Domains:
     ) -> Domain:
         """Record a DNS proof, and end other accounts' claims.
 
-        Raises NotFound, BadRequest if another account was first, or Unavailable without Redis.
+        Raises NotFound, or BadRequest if another account was first.
         """
         domain = await self._begin_update(domain_id)
 
@@ -107,10 +107,7 @@ class Domains:
         return proven
 
     async def delete(self, domain_id: UUID) -> None:
-        """Delete a domain whose links are archived; quarantine a proven one.
-
-        Raises NotFound if there is no such domain, Unavailable without Redis.
-        """
+        """Delete a domain; quarantine a proven one. Its links are archived. Raises NotFound."""
         domain = await self._begin_update(domain_id)
         quarantine = {"$set": {"quarantined_until": now() + QUARANTINE}, "$inc": {"version": 1}}
         proven = {"_id": domain_id, "verified": True, **_IN_USE}
@@ -145,11 +142,7 @@ class Domains:
         return self._cache.peek(keys.domain(name))
 
     async def by_name(self, domain_name: str, client: str = "") -> ServedName | None:
-        """Return the served name; None if there is none. `client` is the visitor's address.
-
-        Raises RateLimited after too many unknown names from one network, Unavailable without
-        stores.
-        """
+        """Return the served name; None if there is none. `client` is the visitor's address."""
         # Its copy may be older than the setting that reserves the name.
         if self._is_reserved(domain_name):
             return None
@@ -175,7 +168,7 @@ class Domains:
         return None if named or name.quarantined else ""
 
     async def serves(self, domain_name: str) -> bool:
-        """Return whether the Host header finds links here. Raises Unavailable without stores."""
+        """Return whether the Host header finds links here."""
         return bool(self.namespace(await self.by_name(domain_name), named=False))
 
     async def page(self, account_id: UUID, page: int, page_size: int) -> tuple[list[Domain], int]:

@@ -1,4 +1,4 @@
-"""The service's own hosts: no webhook may point to them, and no account may claim them. Pure.
+"""The service's own hosts: no webhook may point to them, and no account may claim them.
 
 A delivery to the service could cause the next one, without end. Each account has a hostname,
 `a-<digest of its id>.<CNAME_HOST>`. A CNAME to it proves that a domain is the account's.
@@ -11,6 +11,7 @@ from typing import Final
 from uuid import UUID
 
 from tracker.dns.addresses import is_local, literal
+from tracker.links.domains import Domains
 from tracker.links.hostnames import canonical_hostname
 
 _ACCOUNT_LABEL: Final = re.compile(r"a-[0-9a-f]{24}")
@@ -63,3 +64,19 @@ class OwnHosts:
     def _is_account_host(self, host: str) -> bool:
         label, _, rest = host.partition(".")
         return rest == self._cname_host and bool(_ACCOUNT_LABEL.fullmatch(label))
+
+
+class ServedHosts:
+    """The hosts that no webhook may point to: our own, and the proven custom domains."""
+
+    def __init__(self, own_hosts: OwnHosts, domains: Domains) -> None:
+        self._own_hosts = own_hosts
+        self._domains = domains
+
+    async def has(self, host: str, port: int) -> bool:
+        """Return whether `host` (canonical) is ours."""
+        if self._own_hosts.has(host, port):
+            return True
+        name = canonical_hostname(host)
+        domain = await self._domains.by_name(name) if name else None
+        return domain is not None and domain.is_proven

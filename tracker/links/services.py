@@ -10,9 +10,8 @@ from tracker.limits.permits import PermitLimits, Permits
 from tracker.links.cache import DomainCache, LinkCache, domain_cache, link_cache
 from tracker.links.domains import Domains
 from tracker.links.lists.link_lists import LinkLists
-from tracker.links.own_hosts import OwnHosts
+from tracker.links.own_hosts import OwnHosts, ServedHosts
 from tracker.links.qr_code import QrCodes
-from tracker.links.served_hosts import ServedHosts
 from tracker.links.store import Links
 from tracker.links.tags import Tags
 from tracker.public_url import PublicUrl

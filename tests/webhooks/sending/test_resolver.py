@@ -8,8 +8,7 @@ from tests.dns.networks import INSIDE, INSIDE_6, mapped
 from tests.webhooks.receiver import receiving
 from tests.webhooks.sending.posting import request
 from tracker.dns.addresses import Address
-from tracker.links.own_hosts import OwnHosts
-from tracker.links.served_hosts import ServedHosts
+from tracker.links.own_hosts import OwnHosts, ServedHosts
 from tracker.service.services import Services
 from tracker.webhooks.delivery import Outcome
 from tracker.webhooks.sending import resolver as module

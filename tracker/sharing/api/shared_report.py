@@ -106,8 +106,7 @@ class SharedReport(msgspec.Struct, forbid_unknown_fields=True, kw_only=True, omi
     ) -> CreateOverview:
         """Return the overview on the account's day `today`, with the first rows by `measure`.
 
-        The default measure is the report's own. Raises ValueError or BadRequest if a field breaks a
-        rule.
+        The default measure is the report's own.
         """
         shown = self.measure if isinstance(measure, UnsetType) else measure
         given: dict[str, Any] = {

@@ -18,7 +18,7 @@ from tornado.httpclient import HTTPRequest, HTTPResponse
 from tornado.iostream import UnsatisfiableReadError
 from tornado.simple_httpclient import HTTPTimeoutError, SimpleAsyncHTTPClient
 
-from tracker.links.served_hosts import ServedHosts
+from tracker.links.own_hosts import ServedHosts
 from tracker.webhooks.delivery import Outcome
 from tracker.webhooks.limits import (
     ATTEMPT_SECONDS,

@@ -16,7 +16,7 @@ from tornado.netutil import Resolver
 from tracker.dns.addresses import Address, is_public, literal
 from tracker.dns.resolver import DnsFailed, HostResolver
 from tracker.errors import Unavailable
-from tracker.links.served_hosts import ServedHosts
+from tracker.links.own_hosts import ServedHosts
 
 Endpoint = tuple[int, tuple[str, int]]
 """(address family, (address, port)), as Tornado connects to it."""
