@@ -6,7 +6,6 @@ import msgspec
 import pytest
 
 from tests.factories import LANDING, create_link, make_visit
-from tests.stores.mongodb.profiler import profiled
 from tests.web.each import each_case
 from tests.web.records import journaled_clicks
 from tracker.clicks.redirect import Redirect
@@ -40,22 +39,6 @@ async def test_an_invalid_slug_is_never_looked_up(services: Services, slug: str)
     with pytest.raises(NotFound, match="short link: not found"):
         await services.clicks.redirect.answer(make_visit(slug=slug))
     assert await services.stores.redis.keys("link:*") == []
-
-
-async def test_a_visit_of_a_domain_that_only_redis_has_asks_mongodb_for_nothing(
-    services: Services,
-) -> None:
-    domain = await services.links.domains.create(new_id(), "go.example")
-    await create_link(services, domain.account_id, domain=domain)
-    async with profiled(services.stores.mongodb.database) as rows:
-        for method in ("GET", "HEAD"):
-            services.links.link_cache.forget_all()
-            services.links.domain_cache.forget_all()
-            visit = make_visit(host="go.example", method=method)
-            answer = await services.clicks.redirect.answer(visit)
-            assert dict(answer.headers)["Location"].startswith(LANDING)
-    assert rows == []
-    assert len(await journaled_clicks(services)) == 1
 
 
 async def test_a_visitor_leaves_only_after_the_click_is_in_the_journal(services: Services) -> None:

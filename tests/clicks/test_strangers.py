@@ -9,11 +9,11 @@ import pytest
 
 from config.settings import Settings
 from tests.clock import Clock
-from tests.factories import create_event_config, create_link, make_parameters, make_visit
+from tests.factories import create_link, make_visit
 from tests.stores.mongodb.profiler import profiled
 from tracker.clicks.redirect import Visit
 from tracker.errors import NotFound
-from tracker.ids import new_id, new_secret, new_slug
+from tracker.ids import new_id, new_slug
 from tracker.service.services import Services
 
 pytestmark = pytest.mark.redis
@@ -82,24 +82,3 @@ async def test_a_thousand_random_hosts_at_once_cost_a_few_queries(services: Serv
     # What is no custom domain serves the links of the default one.
     assert (set(by_host), set(by_d)) == ({302}, {404})
     assert len(rows) <= 20
-
-
-async def test_a_thousand_random_postback_keys_at_once_cost_a_few_queries(
-    services: Services,
-) -> None:
-    config = await create_event_config(services)
-    await services.stores.redis.flushdb()
-    services.conversions.event_config_cache.forget_all()
-
-    async def status(pbk: str) -> int:
-        try:
-            await services.conversions.recorder.record(make_parameters(pbk=pbk), STRANGER)
-        except NotFound as error:
-            return error.status
-        return 200
-
-    made_up = [new_secret("", 16) for _ in range(CROWD)]
-    async with profiled(services.stores.mongodb.database) as rows:
-        found = await asyncio.gather(*map(status, [*made_up, config.pbk]))
-    assert found == [404] * CROWD + [200]
-    assert len([row for row in rows if row["ns"].endswith("event_configs")]) <= 4

@@ -59,11 +59,6 @@ def test_any_text_gives_values_from_the_closed_lists(text: str) -> None:
     assert bot_reason(text, "") in {None, *REASONS}
 
 
-@pytest.mark.parametrize("user_agent", ["", " ", "\t "])
-def test_no_agent_is_unknown_in_every_respect(user_agent: str) -> None:
-    assert describe(user_agent) == Agent("unknown", "unknown", "unknown")
-
-
 def test_a_family_outside_the_list_is_other() -> None:
     konqueror = "Mozilla/5.0 (compatible; Konqueror/4.5; SunOS) KHTML/4.5.4 (like Gecko)"
     assert describe(konqueror) == Agent("unknown", "Other", "Other")

@@ -8,12 +8,10 @@ from uuid import UUID
 
 import msgspec
 import pytest
-from redis.exceptions import RedisError
 
 from tests.conversions import scene
 from tests.factories import CHROME, make_click
 from tests.ingest import ledger
-from tests.stores.redis.own_redis import unavailable_redis
 from tests.stores.redis.skipped_writes import skipped_writes
 from tracker.calendar import ChangedCalendar, calendar_of
 from tracker.clicks import visitors
@@ -22,7 +20,6 @@ from tracker.clicks.visitors import TTL_SECONDS, Visitors
 from tracker.clock import moment
 from tracker.ids import new_id
 from tracker.service.services import Services
-from tracker.stores.redis import clients
 from tracker.stores.redis.memory_budget import SKIPPED_FROM, Budget, OptionalWrite
 
 pytestmark = pytest.mark.redis
@@ -62,15 +59,6 @@ async def test_another_link_day_address_or_agent_makes_another_visitor(
     other = again(**changed)
     assert await first(services, FIRST, other) == [True, True]
     assert await first(services, again(**changed), again()) == [False, False]
-
-
-@pytest.mark.parametrize(
-    "changed", [{"referrer": "x"}, {"query": "x=1"}, {"domain_name": "x.example"}]
-)
-async def test_nothing_else_makes_another_visitor(
-    services: Services, changed: dict[str, Any]
-) -> None:
-    assert await first(services, FIRST, again(**changed)) == [True, False]
 
 
 async def test_the_border_between_address_and_agent_counts(services: Services) -> None:
@@ -266,14 +254,6 @@ async def test_a_click_drained_again_with_more_or_less_room_counts_as_it_is_stor
         await scene.applied(services, clicks)
         await scene.applied(services, [*clicks, make_click(account_id)])
     await ledger.check(services)
-
-
-async def test_no_clicks_ask_redis_nothing(services: Services) -> None:
-    redis = clients.redis_for_requests(unavailable_redis())
-    assert await Visitors(redis, Budget()).first_clicks([]) == set()
-    with pytest.raises(RedisError):
-        await Visitors(redis, Budget()).first_clicks([FIRST])
-    await redis.aclose()
 
 
 async def test_a_restarted_redis_receives_the_script_again(services: Services) -> None:

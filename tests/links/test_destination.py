@@ -19,22 +19,6 @@ def test_nothing_to_pass_on_leaves_only_the_click_id(query: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "pair", ["s=x", "s", "s=", "click_id=x", "%73=x", "%63lick_id=x", "click%5Fid"]
-)
-def test_reserved_names_are_dropped_in_any_encoding(pair: str) -> None:
-    assert location("https://x.example/", f"a=1&{pair}&b=2&{pair}") == (
-        f"https://x.example/?a=1&b=2&click_id={CLICK}"
-    )
-
-
-@pytest.mark.parametrize(
-    "pair", ["S=x", "%2573=x", "s%20=x", "s%00=x", "s%3D=x", "ss=x", "click_id[]=x", "=s"]
-)
-def test_names_that_only_look_reserved_are_kept(pair: str) -> None:
-    assert location("https://x.example/", pair) == f"https://x.example/?{pair}&click_id={CLICK}"
-
-
-@pytest.mark.parametrize(
     ("query", "passed_on"),
     [
         ("a=\xc3\xa9", "a=%C3%A9"),
@@ -69,35 +53,6 @@ def test_characters_that_a_url_cannot_hold_are_percent_encoded(query: str, passe
 )  # fmt: skip
 def test_the_destination_keeps_its_own_query_and_fragment(url: str, expected: str) -> None:
     assert location(url, "v=1") == expected.replace("ID", CLICK)
-
-
-@pytest.mark.parametrize(
-    ("url", "expected"),
-    [
-        ("https://x.example/?click_id=old", "https://x.example/?click_id=ID"),
-        ("https://x.example/?click_id={click_id}", "https://x.example/?click_id=ID"),
-        ("https://x.example/?click%5Fid=1&a&%63lick_id=2", "https://x.example/?a&click_id=ID"),
-        ("https://x.example/?click_id=old#click_id=f", "https://x.example/?click_id=ID#click_id=f"),
-        ("https://x.example/?click%255Fid=1", "https://x.example/?click%255Fid=1&click_id=ID"),
-        ("https://x.example/click_id=1", "https://x.example/click_id=1?click_id=ID"),
-    ],
-)
-def test_a_click_id_of_the_destination_is_replaced(url: str, expected: str) -> None:
-    assert location(url) == expected.replace("ID", CLICK)
-
-
-@pytest.mark.parametrize(
-    ("url", "query", "expected"),
-    [
-        ("https://x.example", "", "https://x.example"),
-        ("https://x.example/?a=1#f", "b=2&s=x", "https://x.example/?a=1&b=2#f"),
-        ("https://x.example/?click_id=old", "click_id=1", "https://x.example/"),
-        ("https://x.example/{click_id}/?a={click_id}", "", "https://x.example//?a="),
-        ("https://x.example/?{click_id}", "b=2", "https://x.example/?b=2"),
-    ],
-)
-def test_without_a_click_there_is_no_click_id(url: str, query: str, expected: str) -> None:
-    assert Destination(url, MACRO_NAMES).location(query, None, {}) == expected
 
 
 @pytest.mark.parametrize(
@@ -152,20 +107,6 @@ def test_every_macro_of_the_table_is_filled_in() -> None:
         assert destination.location("", CLICK, {name: value}) == (
             f"https://x.example/{value}?click_id={CLICK}"
         )
-
-
-@pytest.mark.parametrize(
-    ("url", "needs"),
-    [
-        ("https://x.example/?a=1", set()),
-        ("https://x.example/{unknown}", set()),
-        ("https://x.example/{slug}?a={country}#{os}{slug}", {"slug", "country", "os"}),
-        ("https://x.example/?sub={click_id}", {"click_id"}),
-        ("https://x.example/?click_id={country}", set()),
-    ],
-)
-def test_needs_names_the_macros_in_use(url: str, needs: set[str]) -> None:
-    assert Destination(url, MACRO_NAMES).used_macros == needs
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.factories import create_link
-from tests.links.processes import expire, process, visited
+from tests.links.processes import process, visited
 from tests.waiting import PATIENCE_SECONDS, becomes
 from tracker.clock import now
 from tracker.errors import BadRequest, NotFound
@@ -22,7 +22,6 @@ from tracker.links.hostnames import canonical_hostname, checked_hostname
 from tracker.links.link import cached_link
 from tracker.service.services import Services
 from tracker.stores.cache.cache import COPY_SECONDS
-from tracker.stores.cache.copies import UPDATE_SECONDS
 from tracker.stores.redis import keys
 
 ACCOUNT, OTHER, NAME = new_id(), new_id(), "go.example"
@@ -251,13 +250,6 @@ async def test_an_account_may_add_its_name_again_at_once_and_begins_without_link
     assert await services.stores.mongodb["domains"].count_documents({}) == 1
 
 
-async def test_a_deleted_claim_without_a_proof_leaves_the_name_free(services: Services) -> None:
-    first = await services.links.domains.create(ACCOUNT, NAME)
-    await services.links.domains.delete(first.id)
-    second = await services.links.domains.create(OTHER, NAME)
-    assert await namespace(services, named=True)() == second.id.hex
-
-
 @pytest.mark.parametrize(
     ("env", "setting", "served"),
     [
@@ -330,23 +322,3 @@ async def test_the_copy_of_a_name_lives_as_long_as_links_unless_a_quarantine_end
     assert 0 < await seconds_of_new_copy() <= QUARANTINED_COPY_SECONDS
     await domains.create(ACCOUNT, NAME)
     assert 0 < await seconds_of_new_copy() <= QUARANTINED_COPY_SECONDS
-
-
-async def test_a_link_made_while_its_domain_is_deleted_is_archived_or_found_by_nobody(
-    services: Services,
-) -> None:
-    """The process died right after MongoDB had the deletion; a link was made meanwhile."""
-    first = await services.links.domains.create(ACCOUNT, NAME)
-    late = await create_link(services, first.account_id, domain=first)
-    await services.links.domain_cache.begin_update(keys.domain(NAME))
-    await services.stores.mongodb["domains"].delete_one({"_id": first.id})
-    await expire(services, keys.domain(NAME), UPDATE_SECONDS)
-    services.links.domain_cache.forget(keys.domain(NAME))
-    assert await services.links.domains.by_name(NAME) is None
-    second = await services.links.domains.create(OTHER, NAME)
-    new = await create_link(
-        services, second.account_id, domain=second, destination_url="https://new.example/"
-    )
-    assert await namespace(services, named=True)() == second.id.hex
-    assert await visited(services, domain_id=second.id) == cached_link(new)
-    assert await services.links.links.find(late.id) == late

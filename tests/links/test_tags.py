@@ -49,19 +49,6 @@ async def test_one_of_simultaneous_creators_of_a_tag_wins(services: Services) ->
     assert await services.links.tags.page(ACCOUNT, 1, 25) == (won, 1)
 
 
-async def test_one_of_simultaneous_renamers_wins(services: Services) -> None:
-    made = [await services.links.tags.create(ACCOUNT, str(number)) for number in range(10)]
-    outcomes = await asyncio.gather(
-        *(services.links.tags.rename(tag.id, "Spring") for tag in made), return_exceptions=True
-    )
-    assert sum(isinstance(outcome, BadRequest) for outcome in outcomes) == 9
-    names = {
-        tag.name for tag in (await services.links.tags.find([tag.id for tag in made])).values()
-    }
-    assert len(names) == 10
-    assert "Spring" in names
-
-
 async def test_a_renamed_tag_frees_its_old_name_and_may_change_its_case(services: Services) -> None:
     made = await services.links.tags.create(ACCOUNT, "Spring")
     assert (await services.links.tags.rename(made.id, "SPRING")).name == "SPRING"

@@ -19,7 +19,6 @@ from tests.factories import (
 from tests.live.watching import Watcher, begun, connected, telling
 from tests.waiting import eventually
 from tests.web.world import World
-from tracker.access.roles import Role
 from tracker.clock import now_ms
 from tracker.conversions.document import ConversionStatus, document
 from tracker.live import stream
@@ -107,24 +106,6 @@ async def test_a_stream_ends_with_its_key(world: World) -> None:
         await world.services.access.api_keys.revoke(key.id)
         assert await watcher.next("end") == {"reason": "access_ended"}
         assert await watcher.rest() == b""
-
-
-@pytest.mark.parametrize("deed", ["signs out", "is removed", "switches"])
-async def test_a_stream_ends_with_its_session(world: World, deed: str) -> None:
-    person = await world.person()
-    await world.services.accounts.members.add(world.other_account.id, person.person.id, Role.VIEWER)
-    fields = [f"Cookie: {person.cookie}={person.secret}", "Sec-Fetch-Site: same-origin"]
-    stream = connected(world.client.port, world.account.id, *fields)
-    async with telling(world.services), begun(stream) as watcher:
-        if deed == "signs out":
-            await person.send("DELETE", "/api/session", {})
-        elif deed == "switches":
-            await person.send("PATCH", "/api/session", {"accountId": str(world.other_account.id)})
-        else:
-            await world.services.stores.mongodb["members"].delete_one(
-                {"person_id": person.person.id, "account_id": world.account.id}
-            )
-        assert await watcher.next("end") == {"reason": "access_ended"}
 
 
 async def test_streams_end_first_at_a_stop(world: World) -> None:

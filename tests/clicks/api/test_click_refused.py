@@ -21,11 +21,6 @@ async def test_an_unknown_d_is_not_found(world: World, target: str, name: str) -
     assert await journaled_clicks(world.services) == []
 
 
-async def test_head_of_an_unknown_link_is_not_found(client: Client) -> None:
-    response = await client.request("HEAD", "/c/none")
-    assert (response.status, response.body) == (404, b"")
-
-
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE", "TRACE", "PROPFIND", "get"])
 @BOTH_PATHS
 async def test_other_methods_are_rejected_and_record_nothing(

@@ -14,7 +14,6 @@ from tests.web.client import Response
 from tests.web.keyed_client import KeyedClient
 from tests.web.world import World
 from tracker.clock import iso, now
-from tracker.links import verification
 
 
 @pytest.fixture
@@ -32,16 +31,6 @@ async def test_an_added_domain_shows_the_records_that_prove_it(world: World) -> 
     before = now()
     domain = await add(world.api, world.account, "B\u00fccher.Example.")
     name = "xn--bcher-kva.example"
-    assert list(domain) == [
-        "id",
-        "account_id",
-        "domain_name",
-        "verified",
-        "created_at",
-        "verification",
-        "links",
-        "last_check",
-    ]
     assert (domain["links"], domain["last_check"]) == (0, None)
     assert (domain["account_id"], domain["domain_name"]) == (str(world.account.id), name)
     assert domain["verified"] is False
@@ -82,27 +71,6 @@ async def test_a_domain_is_verified_by_either_record_and_stays_verified(
     assert (str(entry.target.id), entry.target.name) == (domain["id"], NAME)
 
 
-@pytest.mark.parametrize("kind", ["txt", "cname"])
-async def test_old_records_of_a_deleted_domain_do_not_prove_it_for_another_account(
-    world: World, dns: DnsServer, kind: str
-) -> None:
-    # For thirty days the other account cannot even claim the name.
-    first = await add(world.api, world.account)
-    point_here(dns, first, kind)
-    assert (await verify(world.api, first)).status == 200
-    assert (await send(world.api, "DELETE", f"{PATH}/{first['id']}")).status == 200
-    thief = KeyedClient(world.client, await world.key(world.other_account))
-    refused = await send(thief, "POST", accountId=str(world.other_account.id), domain_name=NAME)
-    assert refused.status == 400
-    assert refused.error.startswith("domain_name: already taken: another account had it")
-    assert (await world.client.get(f"/internal/tls-ask?domain={NAME}")).status == 404
-    await world.services.stores.mongodb["domains"].delete_many({})  # the thirty days are over
-    second = await add(thief, world.other_account)
-    assert (await verify(thief, second)).status == 400
-    for record in ("txt", "cname"):
-        assert first["verification"][record]["value"] != second["verification"][record]["value"]
-
-
 async def test_a_name_that_was_reserved_after_its_claim_cannot_be_proven(
     world: World, dns: DnsServer
 ) -> None:
@@ -125,42 +93,17 @@ def point_here(dns: DnsServer, domain: dict[str, Any], kind: str) -> None:
     dns.has(record["name"], kind.upper(), form.format(record["value"]))
 
 
-@pytest.mark.parametrize("failure", ["SERVFAIL", "silence"])
-async def test_a_dns_server_that_does_not_answer_is_reported(
-    world: World, dns: DnsServer, failure: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_dns_server_that_does_not_answer_is_reported(world: World, dns: DnsServer) -> None:
     domain = await add(world.api, world.account)
-    if failure == "silence":
-        monkeypatch.setattr(verification, "TIMEOUT_SECONDS", 0.3)
-        dns.silent = {NAME, f"_tracker.{NAME}"}
-    else:
-        dns.fails(NAME, failure)
+    dns.fails(NAME, "SERVFAIL")
     response = await verify(world.api, domain)
     assert (response.status, "Retry-After" in response.headers) == (503, False)
-    names = NAME if failure == "SERVFAIL" else f"_tracker.{NAME} and {NAME}"
-    assert response.error == f"DNS: no answer for {names}; try again"
+    assert response.error == f"DNS: no answer for {NAME}; try again"
     listed = await send(world.api, "GET", f"{PATH}?accountId={world.account.id}")
     [shown] = listed.json()["rows"]
     check = shown["last_check"]
     assert shown == {**domain, "last_check": check}
-    assert (check["proven"], check["error"]) == (False, f"no answer for {names}")
-
-
-async def test_a_failed_verification_shows_what_dns_has(world: World, dns: DnsServer) -> None:
-    domain = await add(world.api, world.account)
-    dns.has(f"_tracker.{NAME}", "TXT", '"tracker-verification=wrong"')
-    dns.has(NAME, "CNAME", "elsewhere.example.")
-    before = iso(now())
-    assert (await verify(world.api, domain)).status == 400
-    listed = await send(world.api, "GET", f"{PATH}?accountId={world.account.id}")
-    check = listed.json()["rows"][0]["last_check"]
-    assert before <= check.pop("at") <= iso(now())
-    assert check == {
-        "txt": ["tracker-verification=wrong"],
-        "cname": ["elsewhere.example"],
-        "proven": False,
-        "error": None,
-    }
+    assert (check["proven"], check["error"]) == (False, f"no answer for {NAME}")
 
 
 async def test_a_domain_shows_how_many_links_it_has_without_archived_ones(world: World) -> None:

@@ -5,7 +5,7 @@ import pytest
 
 from config.settings import Settings
 from tests.dns.dns_server import DnsServer
-from tests.factories import LANDING, create_link
+from tests.factories import LANDING
 from tests.links.api.domains import NAME, PATH, add, send
 from tests.web.world import World
 
@@ -33,19 +33,6 @@ async def test_a_name_that_nobody_may_claim_is_refused_with_the_rule(world: Worl
         assert response.status == 400
         assert response.error.startswith(f"domain_name: {rule}")
     assert await world.services.stores.mongodb["domains"].count_documents({}) == 1
-
-
-async def test_links_of_the_default_domain_do_not_replace_those_of_a_deleted_domain(
-    world: World,
-) -> None:
-    domain = await world.services.links.domains.create(world.account.id, NAME)
-    await world.services.links.domains.verify(domain.id)
-    await create_link(world.services, world.other_account.id, "spring")
-    assert (await world.client.get("/c/spring")).status == 302
-    assert (await world.client.get("/c/spring", Host=NAME)).status == 404
-    await world.services.links.domains.delete(domain.id)
-    assert (await world.client.get("/c/spring", Host=NAME)).status == 404
-    assert (await world.client.get(f"/c/spring?d={NAME}")).status == 404
 
 
 async def test_a_link_on_a_custom_domain_is_opened_by_host_and_by_d(world: World) -> None:

@@ -1,10 +1,12 @@
-"""Lists that search or count links have few permits; the others need none."""
+"""Lists that search or count links have few permits, and end with their client."""
 
 import asyncio
 
 import pytest
 
+from tests.http.serving import client_of
 from tests.waiting import eventually
+from tests.web.client import HOST
 from tests.web.world import World
 from tracker.ids import new_id
 from tracker.limits.permits import PermitLimits, Permits
@@ -47,3 +49,13 @@ async def test_a_list_that_searches_or_counts_links_waits_for_its_turn(
                 )
                 assert response.headers["Retry-After"] == "60"
     assert (await waiting).status == 200
+
+
+async def test_a_list_ends_with_its_client(world: World, permits: Permits) -> None:
+    path = f"{LINKS}?accountId={world.account.id}&search=spring"
+    head = [f"GET {path} HTTP/1.1", f"Host: {HOST}", f"Authorization: Bearer {world.secret}"]
+    async with permits.permit(world.other_account.id):
+        async with client_of(world.client.port) as connection:
+            connection.send("\r\n".join([*head, "", ""]).encode())
+            await eventually(lambda: permits._waiting[world.account.id] == 1)
+        await eventually(lambda: permits._waiting[world.account.id] == 0)

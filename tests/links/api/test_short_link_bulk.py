@@ -10,15 +10,15 @@ import pytest
 
 from tests.factories import LANDING, create_link, make_new_link
 from tests.links.api.short_links import BULK, PATH
-from tests.links.processes import process, visited
+from tests.links.processes import visited
 from tests.stores.redis.own_redis import unavailable_redis
-from tests.waiting import PATIENCE_SECONDS, becomes
+from tests.waiting import PATIENCE_SECONDS
 from tests.web.client import Response
 from tests.web.world import World
 from tracker.errors import BadRequest
 from tracker.ids import new_id
 from tracker.links import store
-from tracker.links.link import Link, cached_link
+from tracker.links.link import cached_link
 from tracker.links.store import NewLink
 from tracker.service.services import Services
 
@@ -118,29 +118,6 @@ async def test_a_random_slug_that_is_taken_is_replaced(
     with pytest.raises(BadRequest, match=r"^links\[1\]\.slug: "):
         await services.links.links.create_all(new_links("own", None))
     assert await count(services) == 3
-
-
-@pytest.mark.usefixtures("long_memory")
-async def test_if_requests_race_for_a_slug_one_is_stored_completely_and_the_others_not_at_all(
-    services: Services,
-) -> None:
-    async def race(process: Services, name: str) -> list[Link]:
-        slugs = [f"{name}-1", "wanted", f"{name}-2"]
-        return await process.links.links.create_all(new_links(*slugs))
-
-    async with process(services.settings) as other:
-        outcomes = await asyncio.gather(
-            *(race((services, other)[number % 2], f"r{number}") for number in range(8)),
-            return_exceptions=True,
-        )
-        [won] = [outcome for outcome in outcomes if isinstance(outcome, list)]
-        lost = [outcome for outcome in outcomes if isinstance(outcome, BadRequest)]
-        assert len(lost) == 7
-        assert {refused.message for refused in lost} == {
-            "links[1].slug: already taken on this domain"
-        }
-        assert await count(services) == 3
-        await becomes(lambda: visited(other, "wanted"), cached_link(won[1]))
 
 
 async def test_while_redis_is_unavailable_links_are_created_without_waiting_for_each(

@@ -1,6 +1,5 @@
 """Changing many short links in one request: all of them or none, with their audit entries."""
 
-import asyncio
 from typing import Any
 from uuid import UUID
 
@@ -165,18 +164,3 @@ async def test_links_do_not_change_without_their_audit_entries(
     response = await change(world.api, world.account, [one.id for one in links], archived=True)
     assert response.status == 503
     assert await links_of(world.services) == before
-
-
-async def test_simultaneous_changes_of_the_same_links_all_take_effect(world: World) -> None:
-    links = await three_links(world.services, world.account)
-    tags = [
-        (await world.services.links.tags.create(world.account.id, str(number))).id
-        for number in range(5)
-    ]
-    ids = [one.id for one in links]
-    answers = await asyncio.gather(
-        *(change(world.api, world.account, ids, add_tags=[str(tag)]) for tag in tags)
-    )
-    assert {one.status for one in answers} == {200}
-    for row in await links_of(world.services):
-        assert set(row["tags"]) == set(tags)

@@ -20,7 +20,8 @@ async def test_a_link_is_shown_as_it_was_created_and_archived(world: World) -> N
 
 async def test_only_the_fields_that_are_sent_change(world: World) -> None:
     tag = await world.services.links.tags.create(world.account.id, "tag")
-    shown = (await create(world, tags=[str(tag.id)])).json()
+    shown = (await create(world, tags=[str(tag.id)], slug="abc")).json()
+    assert (await world.client.get("/c/abc")).status == 302
     changes: list[dict[str, Any]] = [
         {"destination_url": NEW},
         {"internal_name": "  A new name "},
@@ -35,6 +36,7 @@ async def test_only_the_fields_that_are_sent_change(world: World) -> None:
         shown["internal_name"] = shown["internal_name"].strip()
         assert (response.status, response.json()) == (200, shown)
         assert (await send(world, "GET", shown["id"])).json() == shown
+    assert (await world.client.get("/c/abc")).headers["Location"].startswith(f"{NEW}/2?")
 
 
 async def test_an_empty_change_does_not_touch_the_stored_link(world: World) -> None:

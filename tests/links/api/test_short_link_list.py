@@ -89,12 +89,6 @@ async def test_a_query_that_cannot_be_read_is_refused(world: World, query: str, 
     assert (response.status, response.error) == (400, error)
 
 
-async def test_repeated_equal_parameters_and_empty_filters_are_harmless(world: World) -> None:
-    await create_link(world.services, world.account.id, "abc")
-    query = "page=1&page=1&search=&selectedTags=&selectedTags=[]"
-    assert await slugs(world, query) == ["abc"]
-
-
 @each_case(
     "name, meant",
     [

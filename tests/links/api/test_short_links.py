@@ -9,7 +9,7 @@ from tests.links.api.short_links import create
 from tests.web.each import each_case
 from tests.web.world import World
 from tracker.clock import iso, now
-from tracker.ids import EXAMPLE_ID, SLUG_ALPHABET
+from tracker.ids import SLUG_ALPHABET
 from tracker.links.api.short_link_schema import ChangeShortLink, NewShortLink, ShortLink
 from tracker.links.destination import OWN_REDIRECT
 
@@ -78,7 +78,6 @@ async def test_a_link_is_named_after_its_destination(world: World, url: str, nam
 
 BROKEN_FIELDS: list[tuple[dict[str, Any], str]] = [
     ({"accountId": "x"}, "accountId: must be a UUID such as"),
-    ({"destination_url": None}, "destination_url: must be text"),
     ({"destination_url": ""}, "destination_url: must be an absolute http or https URL"),
     ({"destination_url": "https://x.test/a\r\nb"}, "destination_url: no control characters"),
     (
@@ -89,15 +88,11 @@ BROKEN_FIELDS: list[tuple[dict[str, Any], str]] = [
     ({"internal_name": ""}, "internal_name: 1 to 255 characters"),
     ({"internal_name": "a" * 256}, "internal_name: 1 to 255 characters"),
     ({"internal_name": "a\nb"}, "internal_name: 1 to 255 characters"),
-    ({"internal_name": 1}, "internal_name: must be text or null"),
     ({"slug": ""}, "slug: 1 to 64 of A-Z a-z 0-9 _ -"),
     ({"slug": "a" * 65}, "slug: 1 to 64 of A-Z a-z 0-9 _ -"),
     ({"slug": "ab\u200bc"}, "slug: 1 to 64 of A-Z a-z 0-9 _ -"),
-    ({"slug": 12}, "slug: must be text or null"),
     ({"domain_id": "go.example"}, "domain_id: must be a UUID such as"),
-    ({"tags": None}, "tags: must be a list"),
     ({"tags": ["a"]}, "tags[0]: must be a UUID such as"),
-    ({"tags": [1]}, f"tags[0]: must be a UUID such as {EXAMPLE_ID}, got a whole number"),
     ({"tags": [str(UUID(int=one)) for one in range(101)]}, "tags: must be a list of at most 100"),
     ({"slgu": "abc"}, "slgu: unknown field"),
 ]

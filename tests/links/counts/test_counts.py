@@ -14,11 +14,8 @@ from tracker.errors import BadRequest, NotFound
 from tracker.ids import new_id
 from tracker.links.counts import counts as kept
 from tracker.links.counts.counts import (
-    PARTS,
-    CountedLink,
     CountKey,
     LinkCount,
-    difference,
     find_counts,
     state_of,
 )
@@ -29,45 +26,6 @@ from tracker.links.lists.link_lists import Total
 from tracker.service.services import Services
 
 ACCOUNT, OTHER, RED, BLUE = (new_id() for _ in range(4))
-
-LIVE = CountedLink(ACCOUNT, [RED], active=True, archived=False)
-OFF = CountedLink(ACCOUNT, [RED, BLUE], active=False, archived=False)
-GONE = CountedLink(ACCOUNT, [], active=True, archived=True)
-
-
-@pytest.mark.parametrize(
-    ("archived", "active", "number"),
-    [(False, None, 3), (False, True, 1), (False, False, 2), (True, None, 12), (True, True, 4)],
-)
-def test_a_count_has_a_number_of_each_state(
-    archived: bool, active: bool | None, number: int
-) -> None:
-    assert LinkCount(1, 2, 4, 8).of(archived, active) == number
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "changes"),
-    [
-        ([], [LIVE], {None: {"active": 1}, RED: {"active": 1}}),
-        ([LIVE], [LIVE], {}),
-        (
-            [LIVE],
-            [OFF],
-            {
-                None: {"active": -1, "inactive": 1},
-                RED: {"active": -1, "inactive": 1},
-                BLUE: {"inactive": 1},
-            },
-        ),
-        ([LIVE, LIVE], [GONE], {None: {"active": -2, "archived_active": 1}, RED: {"active": -2}}),
-        ([CountedLink(ACCOUNT, [RED, RED], True, False)], [LIVE], {}),
-    ],
-)
-def test_a_change_adds_what_differs(
-    before: list[CountedLink], after: list[CountedLink], changes: dict[UUID | None, Any]
-) -> None:
-    of_account = {CountKey(ACCOUNT, tag_id): one for tag_id, one in changes.items()}
-    assert difference(before, after) == of_account
 
 
 async def complete(services: Services, *accounts: UUID) -> None:
@@ -86,16 +44,6 @@ async def counts(services: Services, account_id: UUID = ACCOUNT) -> dict[UUID | 
 async def made(services: Services, *tags: list[UUID], **fields: Any) -> list[Link]:
     new = [make_new_link(ACCOUNT, tags=one, **fields) for one in tags]
     return await services.links.links.create_all(new)
-
-
-async def test_the_total_of_a_page_is_the_sum_of_all_parts(services: Services) -> None:
-    await complete(services)
-    for number in range(PARTS + 1):
-        await create_link(services, ACCOUNT, f"p{number}", tags=[RED, BLUE][: 1 + number % 2])
-    for wanted, total in ((LinkFilter(), 33), (LinkFilter(tags=[BLUE]), 16)):
-        page = await services.links.lists.page(ACCOUNT, wanted, 1, 2)
-        assert page.total == Total(total)
-        assert len(page.links) == 2
 
 
 async def test_every_change_of_links_is_counted(services: Services) -> None:

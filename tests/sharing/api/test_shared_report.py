@@ -139,20 +139,6 @@ async def test_days_roll_with_each_opening_in_the_time_zone_of_the_account(
     assert f"{found['from']}/{found['to']}" == shown
 
 
-async def test_reading_a_share_for_another_measure_is_no_opening(world: World) -> None:
-    _, token = await share(world.api, world.account)
-    for asked in ({"measure": "value"}, {}, {"measure": "clicks"}):
-        assert (await opened(world.client, token, **asked)).status == 200
-        await world.services.sharing.share_opens.store()
-    [listed] = (await world.api.get(f"/api/shares?accountId={world.account.id}")).json()["rows"]
-    assert listed["opens"] == 1
-    _, other = await share(world.api, world.account)
-    await opened(world.client, other, measure="value")
-    await world.services.sharing.share_opens.store()
-    listed = (await world.api.get(f"/api/shares?accountId={world.account.id}")).json()["rows"][0]
-    assert (listed["opens"], listed["last_opened_at"] is not None) == (0, True)
-
-
 async def test_a_revoked_share_is_listed_if_wanted_and_leaves_room_for_another(
     world: World,
     monkeypatch: pytest.MonkeyPatch,

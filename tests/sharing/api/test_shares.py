@@ -139,7 +139,6 @@ async def test_only_the_digest_of_the_token_is_stored(world: World) -> None:
             {"report": {}},
             "report.dateRange: needed, or lastDays or period instead; only one of them",
         ),
-        ({"report": {"lastDays": 0}}, "report.lastDays: "),
         (
             {"report": {"period": "week", "untilYesterday": True}},
             "report.untilYesterday: only with lastDays",
@@ -159,10 +158,7 @@ async def test_only_the_digest_of_the_token_is_stored(world: World) -> None:
             "report: at most 16384 bytes of JSON",
         ),
         ({"report": REPORT | {"accountId": "x"}}, "report.accountId"),
-        ({"report": {"period": "fortnight"}}, "report.period: "),
-        ({"report": {"period": "week", "measure": "profit"}}, "report.measure: "),
         ({"report": {"period": "week", "shown": ["map"]}}, "shown[0]: panels has no country"),
-        ({"report": {"period": "week", "shown": ["x"]}}, "report.shown[0]: "),
         ({"report": REPORT | {"shown": ["link"] * 2}}, "shown[1]: link is shown already"),
         ({"report": {"period": "year", "interval": "hour"}}, "interval: by hour at most 31 days"),
         ({"name": " "}, "name: "),
@@ -271,10 +267,12 @@ async def test_the_list_says_how_often_a_share_was_opened_and_when(world: World)
     assert first["opens"] == 1
     assert iso(before) <= first["last_opened_at"] <= iso(now())
     assert first["created_by"]["kind"] == "api_key"
+    await opened(world.client, token, password=PASSWORD, measure="value")  # is no opening
+    same, _ = await listed()
+    assert (same["opens"], same["last_opened_at"] > first["last_opened_at"]) == (1, True)
     for _ in range(3):
         await opened(world.client, token, password=PASSWORD)
-    again, _ = await listed()
-    assert (again["opens"], again["last_opened_at"] > first["last_opened_at"]) == (4, True)
+    assert (await listed())[0]["opens"] == 4
 
 
 async def test_a_report_that_was_refused_is_not_an_opening(world: World) -> None:
