@@ -1,6 +1,5 @@
 """Restoring an archived short link over HTTP."""
 
-import asyncio
 from typing import Any
 from uuid import UUID
 
@@ -53,31 +52,27 @@ async def test_a_link_is_not_restored_once_its_domain_is_gone(world: World, prov
     assert await audited(world.services, world.account) == []
 
 
-async def test_a_link_and_the_deletion_of_its_domain_at_once_leave_no_link_without_a_domain(
-    services: Services, account: Account, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    domain = await services.links.domains.create(account.id, "go.example")
-    link = await archived(services, account, domain=domain)
-    lock = Domains.lock
-    deletions: list[asyncio.Task[None]] = []
-
-    async def deleted_meanwhile(domains: Domains, ids: Any, session: Any) -> set[UUID]:
-        locked = await lock(domains, ids, session)
-        if not deletions:
-            deletions.append(asyncio.create_task(services.links.domains.delete(domain.id)))
-            await asyncio.sleep(0)  # it waits in MongoDB for the end of the transaction
-        return locked
-
-    monkeypatch.setattr(Domains, "lock", deleted_meanwhile)
-    await restore(services, link, domain)
-    await deletions[0]
-    assert await services.links.domains.find(domain.id) is None
-    assert (await stored(services, link.id))["archived"]
-
-
 async def restore(services: Services, link: Link, domain: Domain) -> None:
     async def check(session: Any, _: Any) -> None:
         if not await services.links.domains.lock([domain.id], session):
             raise BadRequest("domain_id: gone")
 
     await services.links.links.change_all([link], lambda _: {"archived": False}, check)
+
+
+async def test_a_domain_that_is_deleted_during_the_transaction_is_found_gone(
+    services: Services, account: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    domain = await services.links.domains.create(account.id, "go.example")
+    link = await archived(services, account, domain=domain)
+    lock = Domains.lock
+
+    async def after_deletion(domains: Domains, ids: Any, session: Any) -> set[UUID]:
+        if await services.links.domains.find(domain.id):
+            await services.links.domains.delete(domain.id)
+        return await lock(domains, ids, session)
+
+    monkeypatch.setattr(Domains, "lock", after_deletion)
+    with pytest.raises(BadRequest, match="gone"):
+        await restore(services, link, domain)
+    assert (await stored(services, link.id))["archived"]
