@@ -62,6 +62,13 @@ async def test_a_crash_between_mongodb_and_redis_heals_after_a_creation(
     assert await visited(services) == cached_link(crashed)
 
 
+async def test_a_link_that_is_switched_off_and_on_is_found_again(services: Services) -> None:
+    made = await create_link(services, ACCOUNT)
+    for active in (False, True, False, True):
+        await services.links.links.change(made.id, {"active": active})
+        assert (await visited(services) is not None) is active
+
+
 async def test_after_simultaneous_changes_everyone_has_the_last_one(services: Services) -> None:
     made = await create_link(services, ACCOUNT)
     urls = [f"https://shop.example/{number}" for number in range(20)]
