@@ -58,23 +58,6 @@ async def test_a_new_configuration_has_a_key_that_nobody_guesses(services: Servi
     assert all(re.fullmatch(r"[A-Za-z0-9_-]{22,}", config.pbk) for config in configs)
 
 
-async def test_money_is_stored_as_decimal128(services: Services) -> None:
-    config = await create_event_config(services, payout="12.3400")
-    row: Any = await services.stores.mongodb["event_configs"].find_one({"_id": config.id})
-    assert row["payout"] == Decimal128("12.3400")
-    assert "id" not in row
-
-
-async def test_an_inactive_configuration_is_not_found_by_its_key(services: Services) -> None:
-    config = await create_event_config(services)
-    await services.stores.mongodb["event_configs"].update_one({}, {"$set": {"active": False}})
-    await services.stores.redis.flushall()
-    services.conversions.event_config_cache.forget_all()
-    assert await services.conversions.event_configs.by_postback_key(config.pbk) is None
-    (listed,) = await services.conversions.event_configs.list(config.account_id)
-    assert not listed.active
-
-
 async def test_an_archived_configuration_is_not_listed_but_kept_with_its_key(
     services: Services,
 ) -> None:

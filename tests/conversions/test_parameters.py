@@ -133,12 +133,6 @@ def test_a_json_value_of_another_type_is_refused(value: Any) -> None:
         said(value=value)
 
 
-@pytest.mark.parametrize("text", [b"NaN", b"Infinity", b"-Infinity", b"+1", b".5", b"5.", b"01"])
-def test_a_number_that_json_does_not_allow_is_refused(text: bytes) -> None:
-    with pytest.raises(BadRequest, match=r"^body: "):
-        from_json(b'{"pbk":"k","value":%s}' % text)
-
-
 @pytest.mark.parametrize("size", [200_000, 900_000])
 @pytest.mark.parametrize("pattern", ["1{}x", "1.{}x", "{}", "-.{}x", "1e{}"])
 def test_a_number_of_a_megabyte_is_refused_at_once(pattern: str, size: int) -> None:
@@ -209,46 +203,6 @@ def test_the_first_value_that_is_not_empty_counts_if_a_text_parameter_repeats() 
     assert (read.pbk, read.value, read.transaction_id) == ("k", Decimal(5), "a")
 
 
-@pytest.mark.parametrize(
-    ("fields", "error"),
-    [
-        ('"pbk":"b"', "the name 'pbk' is repeated"),
-        ('"x":{"a":1,"a":1}', "the name 'a' is repeated"),
-        ('"metadata":{"a":1,"\\u0061":2}', "the name 'a' is repeated"),
-        ('"x":"\\u0000"', "no null characters and no lone surrogates"),
-        ('"metadata":{"\\u0000":1}', "no null characters and no lone surrogates"),
-        ('"metadata":{"a":"\\ud800"}', "no null characters and no lone surrogates"),
-        ('"x":NaN', "NaN is not a JSON number"),
-        ('"value":-Infinity', "-Infinity is not a JSON number"),
-        (f'"x":{nested(32)}', "at most 32 levels deep"),
-        (f'"x":{nested(100_000)}', "at most 32 levels deep"),
-    ],
-    ids=lambda text: text[:30],
-)
-def test_a_body_that_readers_may_understand_differently_is_refused(fields: str, error: str) -> None:
-    with pytest.raises(BadRequest) as refused:
-        from_json(f'{{"pbk":"k",{fields}}}'.encode())
-    assert refused.value.message == f"body: {error}"
-
-
-@pytest.mark.parametrize(
-    ("metadata", "error"),
-    [
-        ('{"a":1,"a":2}', "the name 'a' is repeated"),
-        ('{"a":[{"\\u0000":1}]}', "no null characters and no lone surrogates"),
-        ('{"a":"\\udc00"}', "no null characters and no lone surrogates"),
-        ('{"a":Infinity}', "Infinity is not a JSON number"),
-        (nested(33), "at most 32 levels deep"),
-    ],
-)
-def test_metadata_that_readers_may_understand_differently_is_refused(
-    metadata: str, error: str
-) -> None:
-    with pytest.raises(BadRequest) as refused:
-        queried(metadata=metadata)
-    assert refused.value.message == f"metadata: {error}"
-
-
 def test_more_parameters_than_anyone_sends_are_refused() -> None:
     assert parse_text(b"pbk=k" + b"&a=1" * 199).pbk == "k"
     with pytest.raises(BadRequest, match=r"^parameters: "):
@@ -261,7 +215,7 @@ def test_more_parameters_than_anyone_sends_are_refused() -> None:
         *(b"", b"{", b"{}{}", b'{"pbk":}', b"{'pbk':'k'}", b'{"pbk":"k",}', b"\xef\xbb\xbf{}"),
         *(b"pbk=k", b'{"pbk":"\xff"}', b'{"pbk":"k","x":"\xed\xa0\x80"}', b'{"pbk":"\x00"}'),
         *(b'{"pbk":"\\ud800"}', b'{"pbk":"k","x":"\\udfff"}', b'{"pbk":"\\ud800\\u0041"}'),
-        *(b"[]", b'"k"', b"1", b"null", b"true"),
+        *(b"[]", b'"k"', b"1", b"null", b"true", b'{"pbk":"k","pbk":"b"}', b'{"pbk":"k","x":NaN}'),
     ],
 )
 def test_a_body_that_is_no_json_object_is_refused(body: bytes) -> None:
@@ -290,7 +244,7 @@ def test_metadata_is_kept_as_json_text(metadata: str, text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "metadata", ["[]", "1", '"{}"', "true", "x", "{", '{"a":NaN}', '{"a":1e99999999999999999999}']
+    "metadata", ["[]", "1", '"{}"', "true", "x", "{", '{"a":1,"a":2}', '{"a":NaN}']
 )
 def test_metadata_that_is_no_json_object_is_refused(metadata: str) -> None:
     with pytest.raises(BadRequest, match=r"^metadata: "):

@@ -142,16 +142,6 @@ def test_a_second_start_on_the_same_data_says_so(trial: Trial) -> None:
     assert trial.service.get("/readyz").status == 200
 
 
-def test_a_second_start_on_the_same_data_and_port_says_that_it_is_running(trial: Trial) -> None:
-    pid, port = trial.service.process.pid, trial.service.port
-    refused = ended(trial.variables | {"PORT": str(port)})
-    assert refused.returncode == 1
-    assert refused.stderr == (
-        f"run.py: already running on {trial.variables['DATA_DIR']}, with pid {pid}: stop that one "
-        f"first (kill {pid}), or run this one beside it with another DATA_DIR and PORT\n"
-    )
-
-
 def test_a_script_that_starts_stores_of_its_own_says_so(trial: Trial, tmp_path: Path) -> None:
     command = ("-m", "scripts.accounts", "list", "--json")
     own = ended(environment(DATA_DIR=str(tmp_path)), *command)

@@ -31,7 +31,6 @@ from tracker.stores.mongodb.transaction import MongoSession
 MAX_PENDING_READ: Final = 500
 MAX_OVERDUE_READ: Final = 200
 MAX_AWAITED_READ: Final = 1000
-"""Pending conversions that are read at once."""
 
 
 class Conversions:

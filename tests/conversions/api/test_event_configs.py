@@ -63,15 +63,10 @@ async def test_a_payout_type_may_be_in_any_case(world: World, sent: str) -> None
 @pytest.mark.parametrize(
     ("sent", "answered"),
     [
-        ("0", "0"),
         ("-0.0", "0.0"),
-        ("0.1", "0.1"),
         ("12.50", "12.50"),
-        ("0.000001", "0.000001"),
         ("1e-6", "0.000001"),
         ("999999999.999999", "999999999.999999"),
-        ("1000000000", "1000000000"),
-        ("0.1000000000000000000000000000000000", "0.100000"),
     ],
 )
 async def test_money_is_stored_and_returned_exactly(world: World, sent: str, answered: str) -> None:
@@ -135,21 +130,6 @@ async def test_configs_are_listed_newest_first_by_page_without_archived_ones(wor
     assert [list(row) for row in first["rows"]] == [FIELDS, FIELDS]
     assert third["rows"] == []
     assert second["pagination"] == {"page": 2, "pageSize": 2, "totalRows": 3, "totalPages": 2}
-
-
-@pytest.mark.parametrize(
-    ("query", "error"),
-    [
-        ("", "accountId: required"),
-        ("accountId=x", "accountId: must be a UUID"),
-        ("accountId=ID&page=0", "page: "),
-        ("accountId=ID&pageSize=101", "pageSize: "),
-    ],
-)
-async def test_an_invalid_query_is_named(world: World, query: str, error: str) -> None:
-    response = await world.api.get(f"{PATH}?{query.replace('ID', str(world.account.id))}")
-    assert response.status == 400
-    assert response.error.startswith(error)
 
 
 async def test_each_field_changes_alone_and_the_key_stays(world: World) -> None:

@@ -76,24 +76,20 @@ PART = b'--x\r\nContent-Disposition: form-data; name="pbk"\r\n\r\nk\r\n'
 FILE = b'--x\r\nContent-Disposition: form-data; name="a"; filename="b"\r\n\r\nc\r\n'
 
 
-@pytest.mark.parametrize(
-    ("kind", "body", "error"),
+@each_case(
+    "boundary, body, error",
     [
-        ("multipart/form-data; boundary=x", PART + FILE + b"--x--\r\n", "a file is not taken"),
-        ("multipart/form-data; boundary=x", PART, "must be multipart/form-data"),
-        ("multipart/form-data; boundary=x", b"text" + PART + b"--x--", "must be multipart"),
-        ("multipart/form-data; boundary=x", PART * 201 + b"--x--", "must be multipart/form-data"),
-        ("multipart/form-data; boundary=x", b"--x\r\n\r\n\r\n--x--", "must be multipart"),
-        ("multipart/form-data; boundary=y", PART + b"--x--\r\n", "must be multipart/form-data"),
-        ("multipart/form-data", PART + b"--x--\r\n", "must be multipart/form-data"),
-        ("multipart/form-data; boundary=", PART + b"--x--\r\n", "must be multipart/form-data"),
+        ("; boundary=x", PART + FILE + b"--x--\r\n", "a file is not taken"),
+        ("; boundary=x", PART, "must be multipart/form-data"),
+        ("; boundary=x", b"text" + PART + b"--x--", "must be multipart/form-data"),
+        ("; boundary=x", PART * 201 + b"--x--", "must be multipart/form-data"),
+        ("", PART + b"--x--\r\n", "must be multipart/form-data"),
     ],
-    ids=str,
 )
 async def test_form_data_that_is_malformed_or_has_a_file_is_refused(
-    client: Client, kind: str, body: bytes, error: str
+    client: Client, boundary: str, body: bytes, error: str
 ) -> None:
-    response = await client.post("/api/event", body, Content_Type=kind)
+    response = await client.post("/api/event", body, Content_Type=f"multipart/form-data{boundary}")
     assert response.status == 400
     assert response.error.startswith(f"body: {error}")
 
@@ -102,15 +98,6 @@ async def test_form_data_over_32_kib_is_refused(client: Client) -> None:
     body = PART + b"x" * 32_768
     response = await client.post("/api/event", body, Content_Type="multipart/form-data; boundary=x")
     assert (response.status, response.error) == (413, "body: at most 32768 bytes")
-
-
-@pytest.mark.parametrize(
-    "query", ["pbk=%FF", "metadata=%7B", "&".join(f"a{n}=1" for n in range(300)), "click_id=%00"]
-)
-async def test_a_malformed_query_is_rejected(client: Client, query: str) -> None:
-    response = await client.get(f"/api/event?{query}&pbk=x")
-    assert response.status == 400
-    assert response.error
 
 
 @each_case("method", ["HEAD", "PUT", "PATCH", "DELETE", "TRACE"])
