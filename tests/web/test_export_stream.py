@@ -147,30 +147,22 @@ async def test_an_error_before_the_first_row_is_answered(
     assert "Content-Disposition" not in response.headers
 
 
-async def test_an_export_that_takes_too_long_is_cut(
-    world: World, monkeypatch: pytest.MonkeyPatch, logged: Logged
+@pytest.mark.parametrize("seconds", [2.0, 900.0], ids=["too long", "a stop of the service"])
+async def test_an_export_that_does_not_end_is_cut(
+    world: World, monkeypatch: pytest.MonkeyPatch, logged: Logged, seconds: float
 ) -> None:
-    monkeypatch.setattr(export_stream, "EXPORT_SECONDS", 2.0)
-    made = await source(world.services, world.account, monkeypatch)
-    async with client_of(world.client.port, receive_bytes=RECEIVE_BYTES) as reader:
-        reader.send(request_of(world.account, world.secret))
-        await eventually(lambda: made.fetched > 0 and not world.services.web.exports.count)
-        with pytest.raises((IncompleteReadError, ConnectionResetError)):
-            await reader.answer()
-    assert [record["event"] for record in failures(logged)] == ["export cut"]
-
-
-async def test_a_stop_of_the_service_cuts_exports_that_do_not_end(
-    world: World, monkeypatch: pytest.MonkeyPatch, logged: Logged
-) -> None:
+    monkeypatch.setattr(export_stream, "EXPORT_SECONDS", seconds)
     made = await source(world.services, world.account, monkeypatch)
     async with client_of(world.client.port, receive_bytes=RECEIVE_BYTES) as reader:
         reader.send(request_of(world.account, world.secret))
         await eventually(lambda: made.fetched > 0)
-        await world.services.web.exports.finish(0)
+        if seconds == 900.0:
+            await world.services.web.exports.finish(0)
+        await eventually(lambda: not world.services.web.exports.count)
         with pytest.raises((IncompleteReadError, ConnectionResetError)):
             await reader.answer()
-    assert [one["reason"] for one in failures(logged)] == ["export: the service stops; try again"]
+    reason = "not done after 2 seconds" if seconds == 2.0 else "the service stops"
+    assert [one["reason"] for one in failures(logged)] == [f"export: {reason}; try again"]
 
 
 async def test_few_exports_run_at_once(world: World, monkeypatch: pytest.MonkeyPatch) -> None:

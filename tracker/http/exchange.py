@@ -23,7 +23,7 @@ from tracker.http.server_state import ServerState
 if TYPE_CHECKING:
     from tracker.http.dispatcher import Dispatcher
 
-_FIELDS_OF_THE_SERVER: Final = frozenset({"Connection", "Content-Length", "Date", "Server"})
+_FIELDS_OF_THE_SERVER: Final = frozenset({"Connection", "Date", "Server"})
 _STATUSES_WITHOUT_BODY: Final = (204, 304)
 
 
@@ -110,15 +110,12 @@ class Exchange(HTTPConnection):
 
     def _fields(self, code: int, headers: HTTPHeaders) -> list[str]:
         """Return the lines of all fields but the default ones, and decide the framing."""
-        lines = []
-        length = ""
-        for name, value in headers.get_all():
-            if name not in _FIELDS_OF_THE_SERVER:
-                lines.append(f"{name}: {value}\r\n")
-            elif name == "Content-Length":
-                length = value
-                lines.append(f"{name}: {value}\r\n")
-        self._frame(code, length)
+        lines = [
+            f"{name}: {value}\r\n"
+            for name, value in headers.get_all()
+            if name not in _FIELDS_OF_THE_SERVER
+        ]
+        self._frame(code, headers.get("Content-Length", ""))
         if self._chunked:
             lines.append("Transfer-Encoding: chunked\r\n")
         if connection := self._connection_field():

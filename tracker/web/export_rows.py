@@ -13,9 +13,10 @@ from uuid import UUID
 
 import msgspec
 from msgspec import UNSET, UnsetType
-from msgspec.inspect import StructType, UnionType, type_info
+from msgspec.inspect import StructType, type_info
 
 from tracker.syntax.csv_text import csv_fields, csv_lines
+from tracker.web.parameters import union_types
 
 _JSON: Final = msgspec.json.Encoder(decimal_format="number")
 
@@ -93,9 +94,7 @@ def _columns(struct: StructType) -> list[CsvColumn]:
 
 def _struct_in(kind: Any) -> StructType | None:
     """Return the struct type itself, or the one in a union; None without one."""
-    kind = getattr(kind, "type", kind)
-    kinds = kind.types if isinstance(kind, UnionType) else [kind]
-    return next((one for one in kinds if isinstance(one, StructType)), None)
+    return next((one for one in union_types(kind) if isinstance(one, StructType)), None)
 
 
 def _values(records: Sequence[Any], path: Sequence[str]) -> list[Any]:

@@ -29,8 +29,6 @@ EXPORT_SECONDS: Final = 900.0
 """The time limit of an export: a slow client holds one of few permits. A million clicks take a
 minute and a million conversions two, in a process that stays at 110 MB."""
 
-_TOO_LONG: Final = f"not done after {EXPORT_SECONDS:.0f} seconds"
-
 PIECE_ROWS: Final = 100
 """Rows that are made and sent together: about 2 ms of the event loop."""
 
@@ -67,7 +65,8 @@ class ExportStream:
         call = self._call
         with call.web.exports.running(call.account_id, self.end):
             writing = asyncio.create_task(self._write())
-            timer = asyncio.get_running_loop().call_later(EXPORT_SECONDS, self.end, _TOO_LONG)
+            too_long = f"not done after {EXPORT_SECONDS:.0f} seconds"
+            timer = asyncio.get_running_loop().call_later(EXPORT_SECONDS, self.end, too_long)
             try:
                 either: list[asyncio.Future[Any]] = [writing, self._ended]
                 await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)

@@ -82,12 +82,9 @@ class Handler(RequestHandler):
         return getattr(self.process, self.room)
 
     def prepare(self) -> None:
-        self.bind_request_id()
+        structlog.contextvars.bind_contextvars(request_id=self.request_id)
         self.check_size()
         self.check_method()
-
-    def bind_request_id(self) -> None:
-        structlog.contextvars.bind_contextvars(request_id=self.request_id)
 
     def check_size(self) -> None:
         self.incoming.allow(self.body_bytes)
@@ -201,11 +198,6 @@ def log_request(handler: Handler) -> None:
     )
 
 
-_TOO_SLOW: Final = (
-    f"this took longer than {MONGODB_TIMEOUT_SECONDS:.0f} seconds; ask for less, or try again"
-)
-
-
 class _Internal(TrackerError):
     """An error that reveals nothing; the log has the details under the request id."""
 
@@ -214,7 +206,10 @@ def as_tracker_error(error: BaseException | None, status: int = 500) -> TrackerE
     if isinstance(error, TrackerError):
         return error
     if is_time_limit(error):
-        return TooSlow(_TOO_SLOW, int(MONGODB_TIMEOUT_SECONDS))
+        seconds = int(MONGODB_TIMEOUT_SECONDS)
+        return TooSlow(
+            f"this took longer than {seconds} seconds; ask for less, or try again", seconds
+        )
     if isinstance(error, ConnectionFailure):
         return Unavailable("storage is unavailable; try again")
     if isinstance(error, OperationFailure) and is_conflict(error):

@@ -19,8 +19,6 @@ from tracker.metrics import BODIES_DROPPED
 EARLY_BYTES: Final = 32 * 1024
 """The longest body that is received before any check of its request."""
 
-_RETRY_SECONDS: Final = 1
-
 
 class BodyMemory:
     """A limit, in bytes, on the memory of all unfinished bodies together.
@@ -76,10 +74,8 @@ class IncomingBody:
         if self.exceeded:
             self._refuse_excess()
         if self._dropped:
-            raise Unavailable(
-                "too many bodies are being received; try again",
-                {"Retry-After": f"{_RETRY_SECONDS}"},
-            )
+            later = {"Retry-After": "1"}
+            raise Unavailable("too many bodies are being received; try again", later)
         return bytes(self._received)
 
     def add(self, piece: bytes) -> None:

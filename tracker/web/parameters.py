@@ -142,14 +142,14 @@ def _pairs(raw: str) -> list[tuple[str, str]]:
 def _field_types(kind: type[msgspec.Struct]) -> dict[str, set[type]]:
     """Return the types that each field may have, by its name in requests."""
     fields = cast("StructType", type_info(kind)).fields
-    return {field.encode_name: set(map(type, _union_types(field.type))) for field in fields}
+    return {field.encode_name: set(map(type, union_types(field.type))) for field in fields}
 
 
-def _union_types(kind: Any) -> list[Any]:
+def union_types(kind: Any) -> list[Any]:
     """Return the types of a union, without their descriptions."""
     kind = getattr(kind, "type", kind)
     if isinstance(kind, UnionType):
-        return [one for each in kind.types for one in _union_types(each)]
+        return [one for each in kind.types for one in union_types(each)]
     return [kind]
 
 
@@ -229,7 +229,7 @@ def _choices(kind: type[msgspec.Struct], path: str) -> Sequence[str]:
     kinds: Sequence[Any] = [type_info(kind)]
     for step in _PATH_STEPS.findall(path):
         inner = [kind for outer in kinds for kind in _types_inside(outer, step)]
-        kinds = [one for kind in inner for one in _union_types(kind)]
+        kinds = [one for kind in inner for one in union_types(kind)]
     found = next(one for one in kinds if isinstance(one, LiteralType | EnumType))
     choices = found.values if isinstance(found, LiteralType) else [one.value for one in found.cls]
     return sorted(map(str, choices))

@@ -19,6 +19,7 @@ from typing import Any, Final, cast
 from uuid import UUID
 
 import msgspec
+import structlog
 from tornado.web import RequestHandler
 
 from tracker.access.open_answers import Access
@@ -72,7 +73,7 @@ class ProtectedHandler(EndpointHandler):
 
     async def prepare(self) -> None:  # type: ignore[override]
         del self.SUPPORTED_METHODS
-        self.bind_request_id()
+        structlog.contextvars.bind_contextvars(request_id=self.request_id)
         await self.web.pacing.wait_turn()
         headers = self.request.headers
         if "Cookie" in headers and "Authorization" not in headers:
