@@ -33,3 +33,10 @@ async def violations(page: Page) -> list[str]:
         "(one) => one.id + ': ' + one.nodes.map((node) => node.html.slice(0, 200)).join(' | ')))"
     )
     return [str(one) for one in found]
+
+
+async def assert_accessible(page: Page) -> None:
+    """Check the page in both themes."""
+    assert await violations(page) == []
+    await page.emulate_media(color_scheme="dark")
+    assert await violations(page) == []

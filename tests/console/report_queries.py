@@ -1,4 +1,4 @@
-"""What a page asks of reports."""
+"""What a page asks of reports, and sharing one."""
 
 from datetime import timedelta
 from urllib.parse import parse_qs, urlsplit
@@ -27,6 +27,21 @@ IPHONE = (
 
 def query_of(page: Page) -> dict[str, str]:
     return {name: values[0] for name, values in parse_qs(urlsplit(page.url).query).items()}
+
+
+async def share(page: Page, title: str, password: str = "", show_names: bool = False) -> str:
+    """Share the report on screen; return its link."""
+    await page.get_by_role("button", name="Share", exact=True).click()
+    dialog = page.get_by_role("dialog")
+    await dialog.get_by_label("Title").fill(title)
+    if password:
+        await dialog.get_by_label("Password").fill(password)
+    if show_names:
+        await dialog.get_by_label("Show the names of links").check()
+    await dialog.get_by_role("button", name="Make the link").click()
+    link: str = await dialog.locator("code").first.inner_text()
+    await dialog.get_by_role("button", name="I have copied it").click()
+    return link
 
 
 async def phones_and_desktops(services: Services, account: Account) -> Link:

@@ -1,4 +1,4 @@
-"""How figures are laid out: numbers on one line, labels apart, scales with their meaning."""
+"""How figures are laid out: numbers on one line, scales with their meaning."""
 
 from datetime import timedelta
 from random import Random
@@ -6,10 +6,9 @@ from typing import Any
 
 import pytest
 from bson import Decimal128
-from playwright.async_api import Locator, Page, expect
+from playwright.async_api import Locator, expect
 
-from tests.console.conftest import OpenConsole, OpenPage
-from tests.console.people import sign_in
+from tests.console.conftest import OpenConsole
 from tests.factories import (
     create_link,
     make_click_document,
@@ -20,8 +19,6 @@ from tracker.accounts.accounts import Account
 from tracker.clock import now
 from tracker.service.services import Services
 
-WIDTHS = (1440, 1024, 390)
-
 BROKEN = """(all) => all.filter((one) => {
   const range = document.createRange();
   range.selectNodeContents(document.createTreeWalker(one, NodeFilter.SHOW_TEXT).nextNode());
@@ -31,25 +28,6 @@ BROKEN = """(all) => all.filter((one) => {
   return lines.size > 1 || text.right > box.right + 1 || text.left < box.left - 1;
 }).map((one) => one.textContent)"""
 """The texts of elements that take more than one line, or stick out of their box."""
-
-TOUCHING = """(all) => {
-  const boxes = all.map((one) => one.getBoundingClientRect()).sort((a, b) => a.left - b.left);
-  const axis = all[0].closest("svg").getBoundingClientRect();
-  const apart = boxes.slice(1).map((box, index) => box.left - boxes[index].right);
-  return {
-    gap: Math.min(...apart, 1000),
-    outside: boxes.some(({ left, right }) => left < axis.left - 1 || right > axis.right + 1),
-    count: boxes.length,
-  };
-}"""
-
-
-async def resized(page: Page, width: int) -> None:
-    await page.set_viewport_size({"width": width, "height": 900})
-    # The chart is drawn again once it is observed to be wider or narrower.
-    await page.evaluate(
-        "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
-    )
 
 
 async def broken(numbers: Locator) -> Any:
@@ -108,27 +86,6 @@ async def test_numbers_are_on_one_line_and_whole_in_tiles_and_details(
             assert shown["width"] >= main["width"] - 40
             box = dialog.locator(".table-box")
             assert await box.evaluate("(one) => one.scrollWidth <= one.clientWidth")
-
-
-@pytest.mark.parametrize("locale", ["en-US", "de-DE"])
-async def test_the_labels_of_an_axis_never_touch(
-    open_page: OpenPage, services: Services, account: Account, locale: str
-) -> None:
-    async with open_page(locale=locale) as (page, _):
-        await sign_in(services, page, account.id)
-        for query in (
-            *("today", "7d", "28d", "90d", "365d", "last_month"),
-            *("7d&interval=hour", "365d&interval=day", "365d&interval=month", "year&interval=week"),
-        ):
-            await page.goto(f"/console/overview?period={query}")
-            labels = page.locator(".report .lines text[text-anchor]")
-            await expect(labels.first).to_be_visible()
-            for width in WIDTHS:
-                await resized(page, width)
-                found = await labels.evaluate_all(TOUCHING)
-                assert found["gap"] > 3, (query, width, found)
-                assert not found["outside"], (query, width, found)
-                assert found["count"] >= 2 or query == "year&interval=week", (query, width)
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

@@ -10,8 +10,8 @@ from tests.console.browser import PATIENCE_MS
 from tests.console.conftest import OpenPage
 from tests.console.people import sign_in
 from tests.console.scene import HOSTILE
-from tests.conversions.scene import applied, drained
-from tests.factories import CHROME, create_event_config, create_link, make_click, make_conversion
+from tests.conversions.scene import applied
+from tests.factories import create_event_config, create_link, make_click, make_conversion
 from tests.live.watching import telling
 from tests.waiting import eventually
 from tracker.access.roles import Role
@@ -25,33 +25,6 @@ async def opened_live(services: Services, page: Page, account: Account) -> None:
     await sign_in(services, page, account.id)
     await page.goto("/console/live")
     await expect(page.get_by_role("link", name="Live: 0 clicks in 5 minutes")).to_be_visible()
-
-
-async def test_two_browsers_see_the_same_click(
-    open_page: OpenPage, services: Services, account: Account
-) -> None:
-    await create_link(
-        services,
-        account.id,
-        "a",
-        f"{services.settings.base_url}/healthz",
-        internal_name=HOSTILE,
-    )
-    async with (
-        telling(services),
-        open_page() as (one, _),
-        open_page() as (other, _),
-        open_page(user_agent=CHROME) as (visitor, _),
-    ):
-        for page in (one, other):
-            await opened_live(services, page, account)
-        await visitor.goto("/c/a")
-        assert await drained(services) == 1
-        for page in (one, other):
-            row = page.get_by_role("table", name="New clicks and conversions").locator("tbody tr")
-            await expect(row).to_have_count(1)
-            await expect(row.get_by_role("link", name=HOSTILE)).to_be_visible()
-            await expect(page.get_by_role("link", name="Live: 1 click in 5 min")).to_be_visible()
 
 
 async def test_conversions_and_bots_are_told_apart(

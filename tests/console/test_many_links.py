@@ -4,8 +4,7 @@ from typing import Any
 
 from playwright.async_api import Page, expect
 
-from tests.console.conftest import OpenConsole, OpenPage
-from tests.console.people import sign_in
+from tests.console.conftest import OpenConsole
 from tests.factories import create_link
 from tracker.accounts.accounts import Account
 from tracker.links.link import Link
@@ -18,9 +17,7 @@ https://shop.example/news - Newsletter of May
 https://shop.example/sale?a=1,2"""
 
 
-async def opened_dialog(services: Services, page: Page, account: Account) -> None:
-    await sign_in(services, page, account.id)
-    await page.goto("/console/links")
+async def open_dialog(page: Page) -> None:
     await page.get_by_role("button", name="Create many").click()
 
 
@@ -44,12 +41,11 @@ async def links_of(services: Services, account: Account) -> list[Link]:
 
 
 async def test_many_links_are_created_together_or_none(
-    open_page: OpenPage, services: Services, account: Account
+    open_console: OpenConsole, services: Services, account: Account
 ) -> None:
     taken = await create_link(services, account.id, "spring", internal_name="The first")
-    async with open_page() as (page, problems):
-        problems.expected.append("400 (Bad Request)")
-        await opened_dialog(services, page, account)
+    async with open_console("/console/links", "400 (Bad Request)") as page:
+        await open_dialog(page)
         await enter(page, LINES)
         await page.get_by_role("button", name="Create 3 links").click()
         await expect(page.get_by_role("alert")).to_have_text(
@@ -71,12 +67,12 @@ async def test_many_links_are_created_together_or_none(
 
 
 async def test_links_are_shown_before_they_exist_and_bad_lines_hold_all_back(
-    open_page: OpenPage, services: Services, account: Account
+    open_console: OpenConsole, services: Services, account: Account
 ) -> None:
     await services.links.domains.create(account.id, "go.example.com")
     good = "sep=;\nURL;Slug;Name;Active;Domain\nshop.example/a;a;Name A;no;go.example.com\n"
-    async with open_page() as (page, _):
-        await opened_dialog(services, page, account)
+    async with open_console("/console/links") as page:
+        await open_dialog(page)
         host = await page.evaluate("location.host")
         await enter(page, f"{good}shop.example/b;;;;go.other.example")
         problem = "the domain go.other.example is none of yours"
@@ -101,7 +97,7 @@ async def test_links_are_shown_before_they_exist_and_bad_lines_hold_all_back(
 
 
 async def test_a_download_of_links_is_read_back(
-    open_page: OpenPage, services: Services, account: Account
+    open_console: OpenConsole, services: Services, account: Account
 ) -> None:
     summer = await services.links.tags.create(account.id, "Summer")
     await create_link(
@@ -112,8 +108,8 @@ async def test_a_download_of_links_is_read_back(
         destination_url="https://shop.example/a?b=1,2",
         tags=[summer.id],
     )
-    async with open_page() as (page, _):
-        await opened_dialog(services, page, account)
+    async with open_console("/console/links") as page:
+        await open_dialog(page)
         download = await page.evaluate(
             """async () => {
                 const { account } = await (await fetch("/api/session")).json();
@@ -144,10 +140,10 @@ async def test_a_download_of_links_is_read_back(
 
 
 async def test_a_separator_that_may_be_part_of_the_urls_is_asked_for(
-    open_page: OpenPage, services: Services, account: Account
+    open_console: OpenConsole,
 ) -> None:
-    async with open_page() as (page, _):
-        await opened_dialog(services, page, account)
+    async with open_console("/console/links") as page:
+        await open_dialog(page)
         await enter(page, "https://shop.example/?ids=1,2,3")
         assert (await preview(page))[0][1] == "https://shop.example/?ids=1,2,3"
         await expect(page.get_by_role("button", name="Create 1 link")).to_be_enabled()
@@ -160,10 +156,10 @@ async def test_a_separator_that_may_be_part_of_the_urls_is_asked_for(
 
 
 async def test_a_file_is_read_in_the_encodings_of_excel_or_in_the_chosen_one(
-    open_page: OpenPage, services: Services, account: Account
+    open_console: OpenConsole,
 ) -> None:
-    async with open_page() as (page, _):
-        await opened_dialog(services, page, account)
+    async with open_console("/console/links") as page:
+        await open_dialog(page)
         name = page.get_by_role("region", name="Preview").locator("td").last
         for encoding, text in (
             *[("utf-8", "Frühling"), ("utf-8-sig", "Été"), ("cp1252", "5 €"), ("utf-16", "Žár")],
@@ -183,10 +179,10 @@ async def test_a_file_is_read_in_the_encodings_of_excel_or_in_the_chosen_one(
 
 
 async def test_what_is_too_many_is_said_and_its_first_lines_are_shown(
-    open_page: OpenPage, services: Services, account: Account
+    open_console: OpenConsole,
 ) -> None:
-    async with open_page() as (page, _):
-        await opened_dialog(services, page, account)
+    async with open_console("/console/links") as page:
+        await open_dialog(page)
         await enter(page, "\n".join(f"https://shop.example/{one},s{one}" for one in range(101)))
         await expect(page.get_by_text("At most 100 links at once; these are 101.")).to_be_visible()
         await expect(page.get_by_role("button", name="Create 101 links")).to_be_disabled()
@@ -207,13 +203,12 @@ async def test_a_list_that_did_not_load_is_said_and_loaded_again(open_console: O
 
 
 async def test_a_failed_attempt_leaves_no_tag_and_names_line_and_tag(
-    open_page: OpenPage, services: Services, account: Account
+    open_console: OpenConsole, services: Services, account: Account
 ) -> None:
     await create_link(services, account.id, "one")
     strasse = await services.links.tags.create(account.id, "Straße")
-    async with open_page() as (page, problems):
-        problems.expected.append("400 (Bad Request)")
-        await opened_dialog(services, page, account)
+    async with open_console("/console/links", "400 (Bad Request)") as page:
+        await open_dialog(page)
         text = 'destination_url,slug,tags\nshop.example/a,one,"Winter,STRASSE"\nshop.example/b,two,'
         await enter(page, f"{text}Fuß")
         note = page.get_by_role("status").filter(has_text="to create")

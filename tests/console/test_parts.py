@@ -36,38 +36,6 @@ async def test_a_dialog_takes_the_focus_and_gives_it_back(open_console: OpenCons
         await expect(opener).to_be_focused()
 
 
-async def test_a_question_waits_for_its_text_and_shows_why_it_failed(
-    open_console: OpenConsole,
-) -> None:
-    async with open_console(STYLE, role=None) as page:
-        await page.get_by_role("button", name="A question with a text").click()
-        dialog = page.get_by_role("dialog", name="Delete the domain?")
-        delete = dialog.get_by_role("button", name="Delete", exact=True)
-        await expect(delete).to_be_disabled()
-        await dialog.get_by_label("Type go.example.com to go on").fill("go.example.com")
-        await delete.click()
-        await expect(dialog.get_by_role("alert")).to_have_text("The service cannot be reached.")
-
-
-async def test_a_draft_outlives_a_reload_until_it_is_forgotten(open_console: OpenConsole) -> None:
-    async with open_console(STYLE, role=None) as page:
-        await page.get_by_label("Note").fill("half a sentence")
-        await page.reload()
-        await expect(page.get_by_label("Note")).to_have_value("half a sentence")
-        await page.get_by_role("button", name="Forget it").click()
-        await page.reload()
-        await expect(page.get_by_label("Note")).to_have_value("")
-
-
-async def test_long_numbers_in_json_keep_their_digits(open_console: OpenConsole) -> None:
-    async with open_console(STYLE, role=None) as page:
-        tree = page.locator(".tree")
-        await expect(tree).to_contain_text("9007199254740993")
-        await expect(tree).to_contain_text('"<b>hello</b>"')
-        await expect(tree.locator("b")).to_have_count(0)
-        await expect(page.get_by_text("{not json")).to_be_visible()
-
-
 async def test_a_series_is_read_by_pointer_keyboard_and_table(open_console: OpenConsole) -> None:
     async with open_console(STYLE, role=None) as page:
         series = page.locator(".series").first

@@ -3,7 +3,7 @@
 import pytest
 from playwright.async_api import Page, expect
 
-from tests.console.accessibility import NARROW, violations
+from tests.console.accessibility import NARROW, assert_accessible
 from tests.console.conftest import OpenConsole, OpenPage
 from tests.console.people import sign_in
 from tests.console.scene import HOSTILE, create_scene
@@ -45,9 +45,7 @@ async def test_a_dialog_of_the_report_is_accessible_and_fits_a_phone(
         dialog = page.get_by_role("dialog")
         await expect(dialog).to_be_visible()
         await expect(page.locator(".skeleton, [aria-busy=true]")).to_have_count(0)
-        assert await violations(page) == []
-        await page.emulate_media(color_scheme="dark")
-        assert await violations(page) == []
+        await assert_accessible(page)
         wide = "[...document.querySelectorAll('dialog, dialog *')].filter((one) =>"
         wide += f" one.getBoundingClientRect().right > {NARROW['width']} && !one.closest('svg'))"
         wide += ".map((one) => one.outerHTML.slice(0, 90))"

@@ -10,6 +10,7 @@ from playwright.async_api import Page, Request, expect
 
 from tests.console.conftest import OpenConsole, OpenPage
 from tests.console.people import sign_in
+from tests.console.report_queries import share
 from tests.conversions.scene import applied
 from tests.factories import create_link, create_share, make_click, make_conversion
 from tracker.accounts.accounts import Account
@@ -21,19 +22,6 @@ from tracker.sharing.api.shared_report import SharedReport
 def sent(request: Request) -> Any:
     """Return the body of a request."""
     return orjson.loads(request.post_data or "")
-
-
-async def share_dialog(page: Page, title: str, names: bool = True) -> str:
-    """Share the report on screen; return its link."""
-    await page.get_by_role("button", name="Share", exact=True).click()
-    dialog = page.get_by_role("dialog")
-    await dialog.get_by_label("Title").fill(title)
-    if names:
-        await dialog.get_by_label("Show the names of links").check()
-    await dialog.get_by_role("button", name="Make the link").click()
-    link: str = await dialog.locator("code").first.inner_text()
-    await dialog.get_by_role("button", name="I have copied it").click()
-    return link
 
 
 async def nine_small_links_and_a_large_one(services: Services, account: Account) -> None:
@@ -81,7 +69,7 @@ async def test_the_client_sees_the_measure_the_panels_and_the_rows_that_were_sha
         assert {"Source", "Map"} < set(shared_panels)
         shared_rows = [await rows_of(page, panel) for panel in ("Links", "Source")]
         assert len(shared_rows[0]) == 8
-        link = await share_dialog(page, "Rates")
+        link = await share(page, "Rates", show_names=True)
         await client.goto(link)
         assert await panels_of(client) == shared_panels
         rate, clicks = (client.locator(".tile", has_text=name) for name in ("Rate", "Clicks"))

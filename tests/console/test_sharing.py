@@ -2,10 +2,11 @@
 
 from urllib.parse import urlsplit
 
-from playwright.async_api import Page, expect
+from playwright.async_api import expect
 
 from tests.console.conftest import OpenConsole, OpenPage
 from tests.console.people import sign_in
+from tests.console.report_queries import share
 from tests.console.scene import HOSTILE
 from tests.conversions.scene import applied
 from tests.factories import create_link, create_share, make_click
@@ -23,18 +24,6 @@ async def a_click(services: Services, account: Account) -> None:
     await applied(services, [click])
 
 
-async def shared(page: Page, title: str) -> str:
-    """Share the report on screen with a password; return its link."""
-    await page.get_by_role("button", name="Share", exact=True).click()
-    dialog = page.get_by_role("dialog")
-    await dialog.get_by_label("Title").fill(title)
-    await dialog.get_by_label("Password").fill(PASSWORD)
-    await dialog.get_by_role("button", name="Make the link").click()
-    link = await dialog.locator("code").first.inner_text()
-    await dialog.get_by_role("button", name="I have copied it").click()
-    return link
-
-
 async def test_a_stranger_sees_what_is_shared_until_it_is_revoked(
     open_page: OpenPage, services: Services, account: Account
 ) -> None:
@@ -43,7 +32,7 @@ async def test_a_stranger_sees_what_is_shared_until_it_is_revoked(
         problems.expected += ["401 (Unauthorized)", "404 (Not Found)"]
         await sign_in(services, page, account.id)
         await page.goto("/console/overview?country=DE")
-        link = await shared(page, HOSTILE)
+        link = await share(page, HOSTILE, PASSWORD)
         asked: set[str] = set()
         stranger.on("request", lambda request: asked.add(urlsplit(request.url).path))
         await stranger.goto(link)

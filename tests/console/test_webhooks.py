@@ -12,12 +12,12 @@ from tracker.service.services import Services
 
 
 async def test_a_webhook_is_made_with_a_preview_and_its_secret_is_shown_once(
-    open_page: OpenPage, services: Services, account: Account, private_allowed: None
+    open_console: OpenConsole, private_allowed: None
 ) -> None:
-    async with receiving() as receiver, open_page() as (page, problems):
-        problems.expected.append("400 (Bad Request)")
-        await sign_in(services, page, account.id)
-        await page.goto("/console/webhooks")
+    async with (
+        receiving() as receiver,
+        open_console("/console/webhooks", "400 (Bad Request)") as page,
+    ):
         await page.get_by_role("button", name="New webhook").click()
         dialog = page.get_by_role("dialog")
         await dialog.get_by_label("Target").fill(f"{receiver.url}/hook")
@@ -44,11 +44,9 @@ async def test_a_webhook_is_made_with_a_preview_and_its_secret_is_shown_once(
 
 
 async def test_a_postback_is_shown_filled_while_it_is_typed_and_its_headers_stay_secret(
-    open_page: OpenPage, services: Services, account: Account, private_allowed: None
+    open_console: OpenConsole, private_allowed: None
 ) -> None:
-    async with receiving() as receiver, open_page() as (page, _):
-        await sign_in(services, page, account.id)
-        await page.goto("/console/webhooks")
+    async with receiving() as receiver, open_console("/console/webhooks") as page:
         await page.get_by_role("button", name="New webhook").click()
         dialog = page.get_by_role("dialog")
         sent = dialog.locator("figure").filter(has_text="What was sent").locator("pre")

@@ -88,6 +88,10 @@ def of_lines(outcome: Outcome, *starts: bytes) -> list[Row]:
     return [Row(f"{start!r}", line(start), outcome) for start in starts]
 
 
+def of_whole_lines(outcome: Outcome, *lines: bytes) -> list[Row]:
+    return [Row(f"{one!r}", get(line=one), outcome) for one in lines]
+
+
 def of_fields(outcome: Outcome, *fields: bytes) -> list[Row]:
     return [Row(f"{one!r}", get(one), outcome) for one in fields]
 

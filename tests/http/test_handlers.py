@@ -70,18 +70,6 @@ async def test_a_late_answer_reaches_no_other_request() -> None:
         assert (await client.answer()).body == b"kept"
 
 
-async def test_answers_come_in_order_however_long_they_take() -> None:
-    class Slow(RequestHandler):
-        async def get(self) -> None:
-            await asyncio.sleep(float(self.get_argument("seconds")))
-            self.write(self.get_argument("seconds"))
-
-    async with serving(application(("/", Slow))) as (_, port), client_of(port) as client:
-        client.send(get("/?seconds=0.05") + get("/?seconds=0") + get("/?seconds=0.01"))
-        bodies = [(await client.answer()).body for _ in range(3)]
-        assert bodies == [b"0.05", b"0", b"0.01"]
-
-
 async def test_a_handler_does_not_see_the_context_variables_of_the_previous_one() -> None:
     variable = ContextVar("variable", default="nothing")
 

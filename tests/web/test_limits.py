@@ -297,8 +297,3 @@ async def test_every_request_with_a_key_or_without_waits_for_its_turn(
     assert not await world.services.stores.redis.keys("rate_limit:*")
     begin.set()
     assert [response.status for response in await asyncio.gather(*asked)] == [200, 401]
-
-
-def test_limits_are_100_a_minute_for_an_address_and_1000_an_hour_for_an_account() -> None:
-    assert Settings().rate_limit_ip_per_minute == 100
-    assert Settings().rate_limit_account_per_hour == 1000
