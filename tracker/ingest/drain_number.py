@@ -35,8 +35,6 @@ _RENEWALS_PER_LEASE: Final = 3
 _RETRIES_PER_LEASE: Final = 10
 """Tries within the same time during an outage. So a lease is renewed before a second search."""
 
-# A full Redis refuses a script that begins with a write that takes room: deletions come first.
-
 # Takes or renews a number, unless another drain has its lease or a session recorded with it. KEYS:
 # lease, sessions, an unused key. ARGV: holder, lease in ms, number, session.
 _ACQUIRE: Final = """

@@ -69,9 +69,6 @@ _PAUSE_SECONDS: Final = 600.0
 _COMMITTED_AFTER: Final = timedelta(minutes=2)
 """Arrivals are read at this age: the transaction of a younger one may still be open."""
 
-_FIRST_DAYS: Final = 2
-"""Days of arrivals in the first read. The previous release has counted earlier days."""
-
 _ARRIVALS_AT_ONCE: Final = timedelta(minutes=10)
 
 _RETRY_AFTER: Final = timedelta(hours=1)
@@ -141,9 +138,9 @@ class JointCounting:
 
     async def _add_arrivals(self) -> None:
         """Make the accounts with new arrivals due."""
-        until, read_to = now() - _COMMITTED_AFTER, await self._due.arrivals_read_to()
-        earliest = until - timedelta(_FIRST_DAYS if read_to is None else STORED_DAYS)
-        read_to = max(read_to or earliest, earliest)
+        until = now() - _COMMITTED_AFTER
+        earliest = until - timedelta(STORED_DAYS)
+        read_to = max(await self._due.arrivals_read_to() or earliest, earliest)
         while first := await first_stored(self._reader, read_to, until):
             after, read_to = read_to, min(first + _ARRIVALS_AT_ONCE, until)
             with pymongo.timeout(RECOUNT_SECONDS):

@@ -35,8 +35,8 @@ _LOOK_SECONDS: Final = 10.0
 """The time between two checks of partitions that are not configured. Each second, these 60 answers
 were a quarter of an idle drain's cost."""
 
-# Marks a drain as alive, and returns all living ones. A deletion comes first, because a full Redis
-# refuses scripts that begin otherwise. ARGV: drain, now, ms until it counts as dead.
+# Marks a drain as alive, and returns all living ones. KEYS: drains, an unused key. ARGV: drain,
+# now, ms until it counts as dead.
 _MARK_ALIVE: Final = """
 redis.call('DEL', KEYS[2])
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', ARGV[2])

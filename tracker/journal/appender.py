@@ -69,37 +69,35 @@ class TooFewReplicas(RedisError):
     """Too few replicas have an append in time, so that a failover could lose it."""
 
 
-class ServerBreakers(NamedTuple):
-    """The breakers of a server: for its failures, and for its replicas'."""
-
-    failure: Breaker
-    replication: Breaker
-
-
 class Appender:
-    """The connections to the server of `key`. It appends one group at a time, replays meanwhile."""
+    """The connections to the server of `key`. It appends one group at a time, replays meanwhile.
 
-    def __init__(self, redis: Redis, key: str, breakers: ServerBreakers, replicas: int) -> None:
+    `failed` is the breaker of the server, `lagging` that of its replicas.
+    """
+
+    def __init__(
+        self, redis: Redis, key: str, failed: Breaker, lagging: Breaker, replicas: int
+    ) -> None:
         self.key = key
         self._redis = redis
         self._replicas = replicas
-        self._breakers = breakers
+        self._failed = failed
+        self._lagging = lagging
         self._appending = RedisCommandConnection(redis, key)
         self._replaying = RedisCommandConnection(redis, key)
 
     def copy(self) -> "Appender":
-        return Appender(self._redis, self.key, self._breakers, self._replicas)
+        return Appender(self._redis, self.key, self._failed, self._lagging, self._replicas)
 
     @property
     def is_usable(self) -> bool:
         """Return whether the server took the last group, or a moment has passed since."""
-        return not any(breaker.is_open for breaker in self._breakers)
+        return not (self._failed.is_open or self._lagging.is_open)
 
     def record_failure(self, error: RedisError) -> None:
         """Avoid the server for a moment."""
-        is_replication = isinstance(error, TooFewReplicas)
-        failed = self._breakers.replication if is_replication else self._breakers.failure
-        failed.record_failure(error)
+        breaker = self._lagging if isinstance(error, TooFewReplicas) else self._failed
+        breaker.record_failure(error)
 
     async def append(self, group: Sequence[AppendItem]) -> Sequence[int | None]:
         """Append a group; return each claim's holder, and None for other records.

@@ -8,7 +8,7 @@ from functools import partial
 
 from redis.asyncio import Redis
 
-from tracker.journal.appender import Appender, AppendItem, ServerBreakers, encode_group
+from tracker.journal.appender import Appender, AppendItem, encode_group
 from tracker.journal.journal import Journal
 from tracker.journal.partitions import others_after
 from tracker.journal.spool import Spool
@@ -24,8 +24,7 @@ class ClusterJournal(Journal):
     ) -> None:
         super().__init__(redis, breaker, spool, partitions, replicas)
         self._appenders = [
-            Appender(redis, one, ServerBreakers(Breaker(), Breaker()), replicas)
-            for one in self._streams
+            Appender(redis, one, Breaker(), Breaker(), replicas) for one in self._streams
         ]
         self._others: dict[tuple[int, int], Appender] = {}
         self._batches = [

@@ -29,9 +29,6 @@ from tracker.stores.redis.keys import (
 _LETTERS_PER_COMMAND: Final = 20
 """Letters of one command, to limit its time in Redis and its memory: a letter may be megabytes."""
 
-# A full Redis refuses a script whose first write needs memory, and the drain, which frees memory,
-# could not continue. So a deletion comes first.
-
 # KEYS: an unused key, dead letters. ARGV: names and values of the letter's fields.
 _ADD = """
 redis.call('DEL', KEYS[1])

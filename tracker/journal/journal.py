@@ -18,14 +18,7 @@ from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
 from tracker.errors import Unavailable
-from tracker.journal.appender import (
-    Appender,
-    AppendItem,
-    Claim,
-    ClaimedRecord,
-    ServerBreakers,
-    encode_group,
-)
+from tracker.journal.appender import Appender, AppendItem, Claim, ClaimedRecord, encode_group
 from tracker.journal.entry import EncodedRecord, JournalRecord, encode_record
 from tracker.journal.overflow import Overflow
 from tracker.journal.partitions import partition_of
@@ -53,7 +46,7 @@ class Journal:
         self.overflow = Overflow()
         self._redis = redis
         self._streams = keys.streams(partitions)
-        self._appender = Appender(redis, keys.JOURNAL, ServerBreakers(breaker, Breaker()), replicas)
+        self._appender = Appender(redis, keys.JOURNAL, breaker, Breaker(), replicas)
         self._batch = Batch(self._commit)
         self._breaker = breaker
         self.spool = spool

@@ -32,8 +32,7 @@ _STALE_ENTRIES: Final = 50
 _RECORDS_PER_TURN: Final = 1000
 """Records to decode (1 µs each) in one turn of the event loop."""
 
-# A full Redis refuses a script whose first write needs memory, and without the group nobody frees
-# any. So a deletion comes first. KEYS: an unused key, stream. ARGV: group.
+# KEYS: an unused key, stream. ARGV: group.
 _MAKE_GROUP: Final = """
 redis.call('DEL', KEYS[1])
 return redis.call('XGROUP', 'CREATE', KEYS[2], ARGV[1], '0', 'MKSTREAM')

@@ -16,7 +16,7 @@ from tracker.access.invitations import join_url
 from tracker.access.principal import Author
 from tracker.access.roles import Role
 from tracker.accounts.accounts import Account
-from tracker.conversions.event_config import EventConfig, PayoutType
+from tracker.conversions.event_config import PayoutType
 from tracker.errors import BadRequest
 from tracker.links.store import NewLink
 from tracker.service.services import Services
@@ -82,7 +82,13 @@ async def _first_account(services: Services) -> tuple[Account, str | None, str]:
     accounts = await services.accounts.accounts.list()
     account = accounts[0] if accounts else await services.accounts.accounts.create("Demo")
     configs = await services.conversions.event_configs.list(account.id)
-    config = configs[0] if configs else await _config(services, account.id)
+    config = (
+        configs[0]
+        if configs
+        else await services.conversions.event_configs.create(
+            account.id, "Purchase", PayoutType.REV_SHARE, Decimal(10)
+        )
+    )
     with contextlib.suppress(BadRequest):  # the slug is taken: an earlier start made the link
         await services.links.links.create(demo_link(account.id))
     key = None
@@ -102,12 +108,6 @@ async def _console(services: Services, account_id: UUID) -> str:
     author = Author.operator(account_id)
     _, token = await services.accounts.membership.invite(author, None, Role.OWNER)
     return f"{join_url(url, token)}   (opens once, within 24 hours)"
-
-
-async def _config(services: Services, account_id: UUID) -> EventConfig:
-    return await services.conversions.event_configs.create(
-        account_id, "Purchase", PayoutType.REV_SHARE, Decimal(10)
-    )
 
 
 def command_values(url: str, account_id: UUID, key: str, pbk: str) -> dict[str, str]:

@@ -60,6 +60,7 @@ def probe(key: str = JOURNAL) -> str:
 
 
 def never_set(key: str) -> str:
+    """Return an unused key. A full Redis refuses a script unless it begins with a deletion."""
     return f"nobody:{{{hash_tag(key)}}}"
 
 

@@ -12,8 +12,7 @@ from redis.exceptions import RedisError
 from tracker.loops import run_until
 from tracker.stores.redis import keys
 
-# A full Redis refuses a script that begins with a write that takes room, hence the deletion. KEYS:
-# the lease, an unused key. ARGV: holder, milliseconds of the lease.
+# KEYS: the lease, an unused key. ARGV: holder, milliseconds of the lease.
 _ACQUIRE: Final = """
 redis.call('DEL', KEYS[2])
 local holder = redis.call('GET', KEYS[1])
