@@ -13,7 +13,6 @@ from redis.asyncio import Redis
 
 from tests.ingest.drain_numbers import drain_number_of, recorded
 from tests.ports import free_port
-from tests.stores.redis.own_redis import hanging_redis
 from tests.stores.relay import relay
 from tests.waiting import becomes
 from tracker.ids import new_id
@@ -23,7 +22,7 @@ from tracker.service.background import leased
 from tracker.service.services import Services
 from tracker.stores.mongodb import drivers
 from tracker.stores.mongodb.database import MongoDB
-from tracker.stores.redis import clients, keys
+from tracker.stores.redis import keys
 from tracker.stores.redis.keys import drain_number_lease as lease
 
 pytestmark = pytest.mark.redis
@@ -165,27 +164,6 @@ async def test_a_release_does_not_free_the_number_of_another(services: Services)
     await late.release()
     assert await services.stores.redis.exists(lease(0))
     assert await recorded(services) == {b"0": await session_id(next_one)}
-
-
-async def test_a_redis_that_hangs_costs_one_timeout_and_then_nothing(
-    services: Services, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(clients, "REQUEST_TIMEOUT_SECONDS", 0.2)
-    asked = list[Any]()
-    with hanging_redis() as url:
-        async with clients.redis_for_requests(url) as redis:
-            drain_number = DrainNumber(redis, services.stores.mongodb)
-            execute: Any = redis.execute_command
-
-            def noted(*arguments: Any, **options: Any) -> Any:
-                asked.append(arguments)
-                return execute(*arguments, **options)
-
-            monkeypatch.setattr(redis, "execute_command", noted)
-            for _ in range(100):
-                await drain_number.number()
-            assert len(asked) == 1
-            await drain_number.release()
 
 
 async def test_with_mongodb_unavailable_the_number_is_kept_and_a_dead_session_stays_on_record(

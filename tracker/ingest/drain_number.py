@@ -77,15 +77,9 @@ class DrainNumber:
             return self._session
 
     async def number(self) -> int:
-        """Return a number below DRAIN_NUMBERS; if none is free, a random one.
-
-        Only the first call needs Redis.
-        """
+        """Return a number below DRAIN_NUMBERS; if none is free, a random one."""
         if self._number is None:
-            try:
-                await self._take()
-            except RedisError as error:
-                log.warning("drain number without a lease", error=type(error).__name__)
+            await self._take()
         if self._number is None:
             self._number = random.randrange(DRAIN_NUMBERS)  # noqa: S311
         return self._number
