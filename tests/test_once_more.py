@@ -75,12 +75,7 @@ STOPPED = "def test_a():\n    fails_once('a')\ndef test_b():\n    fails_once('b'
 
 @pytest.mark.parametrize(
     ("tests", "option", "status"),
-    [
-        (ALWAYS, "-v", 1),
-        (MANY, "-v", 1),
-        (CRASH, "-v", 1),
-        (STOPPED, "-x", 2),
-    ],
+    [(ALWAYS, "-v", 1), (MANY, "-v", 1), (CRASH, "-v", 1), (STOPPED, "-x", 2)],
     ids=["fails again", "too many", "crash", "stopped"],
 )
 def test_everything_else_is_a_failure(tmp_path: Path, tests: str, option: str, status: int) -> None:

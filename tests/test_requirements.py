@@ -70,9 +70,7 @@ def test_every_package_is_pinned_with_its_hashes(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_lock_file_has_exactly_the_requirements_of_its_source_and_their_own(
-    name: str,
-) -> None:
+def test_a_lock_file_has_exactly_the_requirements_of_its_source_and_their_own(name: str) -> None:
     lock = locked(name)
     for one in wanted(name):
         pinned, _ = lock[canonicalize_name(one.name)]
@@ -82,10 +80,6 @@ def test_a_lock_file_has_exactly_the_requirements_of_its_source_and_their_own(
     found = needed(wanted(name))
     assert found <= here, "run `make lock`"
     assert not list(filter(is_installed, here - found)), "run `make lock`"
-
-
-def test_the_user_agent_patterns_are_pinned() -> None:
-    assert "ua-parser-builtins" in locked("requirements")
 
 
 def test_lock_files_agree() -> None:

@@ -1,16 +1,12 @@
 """The version is defined once, and shown wherever it is needed."""
 
-import json
 import re
 import subprocess
 import sys
 import tomllib
 from datetime import date
-from pathlib import Path
 
-from config.settings import Settings
 from tests.paths import ROOT
-from tests.system.service import environment, running
 from tracker import __version__
 from tracker.web.openapi.document import document
 
@@ -39,14 +35,3 @@ def test_run_py_prints_the_version() -> None:
         check=True,
     )
     assert (done.stdout, done.stderr) == (f"tracker {__version__}\n", "")
-
-
-def test_the_first_line_of_the_log_and_healthz_have_the_version(
-    settings: Settings, tmp_path: Path
-) -> None:
-    log = tmp_path / "log"
-    variables = environment(settings, LOG_LEVEL="INFO", LOG_FORMAT="json")
-    with log.open("w") as errors, running(variables, errors=errors) as service:
-        assert service.get("/healthz").json == {"status": "ok", "version": __version__}
-    first = json.loads(log.read_text().splitlines()[0])
-    assert (first["event"], first["version"], first["role"]) == ("starting", __version__, "all")

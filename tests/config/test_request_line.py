@@ -29,11 +29,7 @@ Line = tuple[str, str, int, float, str | None]
 LINE: Line = ("GET", "/c/abc-def", 302, 0.00123, HEX_ID)
 
 ANY = st.tuples(
-    st.text(),
-    st.text(),
-    st.integers(100, 999),
-    st.floats(0, 1e6),
-    st.none() | st.text(),
+    st.text(), st.text(), st.integers(100, 999), st.floats(0, 1e6), st.none() | st.text()
 )
 
 
@@ -137,19 +133,3 @@ def test_requests_and_records_keep_their_order() -> None:
     assert [record.get("path", record["event"]) for record in records] == [
         f"/c/{number}" for number in range(300) for _ in range(2)
     ]
-
-
-def test_requests_that_nobody_reads_are_dropped_and_counted() -> None:
-    reading, writing = os.pipe()
-    dropped = 0
-
-    def drop(lines: int) -> None:
-        nonlocal dropped
-        dropped += lines
-
-    with os.fdopen(reading, "rb"), os.fdopen(writing, "w") as written:
-        configured("json", written)
-        access = AccessLog(1)
-        with logging.background_writer(drop):
-            while not dropped:
-                access.record("GET", "/c/{slug}", "/c/" + "x" * 1000, 302, 0.001, HEX_ID)

@@ -10,10 +10,8 @@ from pymongo.errors import (
     AutoReconnect,
     DocumentTooLarge,
     DuplicateKeyError,
-    NetworkTimeout,
     OperationFailure,
     PyMongoError,
-    WTimeoutError,
 )
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import ResponseError
@@ -27,8 +25,6 @@ from tracker.stores.mongodb.documents import run_inserts
 
 UNAVAILABLE = [
     AutoReconnect("gone"),
-    NetworkTimeout("timed out"),
-    WTimeoutError("waiting for replication timed out", 64),
     PyMongoError("any"),
     OperationFailure("no code"),
     OperationFailure("write conflict", 112),
@@ -40,12 +36,8 @@ UNAVAILABLE = [
 ]
 OF_RECORD = [
     OperationFailure("bad value", 2),
-    OperationFailure("dollar", 52),
-    OperationFailure("empty", 56),
-    OperationFailure("dotted", 57),
     OperationFailure("validation", 121),
     OperationFailure("too large", 10334),
-    OperationFailure("too large", 17280),
     OperationFailure("too large", 17419),
     ValueError("bytes is not a 16-char string"),
     msgspec.ValidationError("Expected `int`"),

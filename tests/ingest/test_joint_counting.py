@@ -13,13 +13,11 @@ from pymongo.errors import ExecutionTimeout
 from tests.reports.answers.drawn import HOST, check
 from tests.reports.counted import Counted
 from tests.reports.history import DAYS, FIRST, History, made, more
-from tests.stores.mongodb.profiler import profiled
 from tracker.ingest import joint_counting
 from tracker.ingest.joint_counting import JointCounting
 from tracker.reports import limits
 from tracker.reports.joint_counts.counts import Counts
 from tracker.reports.joint_counts.due_accounts import DueAccounts, StoredTally
-from tracker.reports.joint_counts.hour_so_far import STORING_TIME
 from tracker.reports.query import ReportQuery
 from tracker.service.services import Services
 from tracker.stores.redis import keys
@@ -93,27 +91,6 @@ async def test_a_day_is_counted_once_and_again_when_a_click_lands_late(services:
     await check(services, Counted(later, HOST), query_of(later, "os", country=["DE"]))
 
 
-@pytest.mark.parametrize("filters", [{}, {"os": ["iOS"]}])
-async def test_what_was_counted_ahead_stays_when_a_click_lands_after_others_were_deleted(
-    services: Services, filters: dict[str, Any]
-) -> None:
-    history = await set_the_scene(services)
-    await counting(services).count_days()
-    before = Counted(history, HOST)
-    await services.stores.mongodb["clicks"].delete_many({})
-    later = await more(services, Random(4), history)
-    for counts_again in (False, True):
-        if counts_again:
-            await counting(services).count_days()
-        query = query_of(history, "referrer", **filters)
-        report = await services.reports.reports.run(query)
-        found = {row.key: row.measures.clicks for row in report.rows}
-        for key, measures in before.rows(query):
-            assert found[key] >= measures.clicks
-        if not filters:
-            assert report.totals == Counted(later, HOST).totals(query)
-
-
 async def test_large_hours_of_a_day_that_is_not_over_are_counted_ahead_too(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -132,39 +109,6 @@ async def test_large_hours_of_a_day_that_is_not_over_are_counted_ahead_too(
     await counting(services).count_days()
     periods = await services.stores.mongodb["joint_counts"].distinct("_id.period", {"_id.by": "*"})
     assert not [period for period in periods if "T" in period]
-
-
-async def documents_read(services: Services, history: History, query: ReportQuery) -> Counter[str]:
-    """Check a report; return the documents that it has read, by collection."""
-    async with profiled(services.stores.mongodb.database) as rows:
-        await check(services, Counted(history, HOST), query)
-    found: Counter[str] = Counter()
-    for row in rows:
-        found[row["ns"].partition(".")[2]] += row.get("docsExamined", 0)
-    return found
-
-
-@pytest.mark.parametrize("of_link", [False, True])
-async def test_a_report_of_an_hour_that_is_not_over_reads_what_landed_since_it_was_counted_ahead(
-    services: Services, monkeypatch: pytest.MonkeyPatch, of_link: bool
-) -> None:
-    history = await set_the_scene(services)
-    at = datetime(FIRST.year, FIRST.month, FIRST.day, 10, 30, tzinfo=UTC)
-    monkeypatch.setattr(joint_counting, "now", lambda: at)
-    monkeypatch.setattr("tracker.reports.answers.reports.now", lambda: at)
-    monkeypatch.setattr(joint_counting, "LARGE_HOUR", 1)
-    monkeypatch.setattr("tracker.reports.limits.FEW_DOCUMENTS", 0)
-    assert await counting(services).count_days() > 0
-    own = [one for one in history.clicks if one["account_id"] == history.account_id]
-    if of_link:
-        [(most, _)] = Counter(one["link_id"] for one in own).most_common(1)
-        own = [one for one in own if one["link_id"] == most]
-    counted = [one for one in own if one["at"].date() == FIRST and one["at"] < at - STORING_TIME]
-    since = [one for one in own if one["at"].date() == FIRST and one not in counted]
-    assert any(one["at"].hour == at.hour for one in counted)
-    links = {"link": [own[0]["link_id"]]} if of_link else {}
-    query = structs.replace(query_of(history, "browser", country=["DE"], **links), last=FIRST)
-    assert (await documents_read(services, history, query))["clicks"] == len(since)
 
 
 async def test_an_hour_is_counted_on_only_if_many_have_landed_and_once_when_it_has_ended(

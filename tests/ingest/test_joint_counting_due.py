@@ -8,12 +8,13 @@ from uuid import UUID
 import pytest
 
 from tests.factories import make_click, make_click_document, make_conversion
+from tests.feeds.scene import store_arrivals
 from tests.ingest.drain_numbers import drain_number_of
-from tests.ingest.stored_arrivals import store_arrival
 from tests.stores.mongodb.profiler import profiled
 from tests.waiting import eventually
 from tracker.accounts.accounts import Account
 from tracker.clicks.click import Click
+from tracker.feeds import arrivals
 from tracker.ids import new_id
 from tracker.ingest import joint_counting
 from tracker.ingest.joint_counting import BUSY_BYTES, JointCounting
@@ -24,6 +25,7 @@ from tracker.reports.joint_counts.due_accounts import DueAccounts, StoredTally
 from tracker.reports.joint_counts.hour_so_far import STORING_TIME
 from tracker.reports.repair.recount import Recount
 from tracker.service.services import Services
+from tracker.stores.mongodb.transaction import run_in_transaction
 from tracker.stores.redis import keys
 
 pytestmark = pytest.mark.redis
@@ -58,6 +60,20 @@ def clicks(account_id: UUID, number: int, moment: datetime = NOON) -> list[Click
 async def due(services: Services) -> dict[UUID, datetime]:
     found = services.stores.mongodb["joint_counts_due"].find({"due_at": {"$exists": True}})
     return {row["_id"]: row["due_at"] async for row in found}
+
+
+async def store_arrival(
+    services: Services, account_id: UUID, at: datetime, clicks: int = 1
+) -> None:
+    """Store the arrivals of so many clicks, as a drain whose clock says `at`."""
+    made = [make_click_document(account_id=account_id.bytes) for _ in range(clicks)]
+    rows = [one | {"_id": one["_id"].bytes} for one in made]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(arrivals, "now", lambda: at)
+        await run_in_transaction(
+            services.stores.mongodb.database,
+            lambda session: store_arrivals(services, 0, session, rows),
+        )
 
 
 def parts_of(services: Services) -> DrainParts:

@@ -9,13 +9,7 @@ import pytest
 from tests.conversions import scene
 from tests.factories import make_click, make_conversion
 from tests.ingest import ledger
-from tests.ingest.consuming import (
-    Applied,
-    clicks_in,
-    consumer_of,
-    dead_letters,
-    pending_in,
-)
+from tests.ingest.consuming import Applied, clicks_in, consumer_of, dead_letters, pending_in
 from tracker.clicks.click import Click
 from tracker.ingest.record import Record
 from tracker.service.services import Services

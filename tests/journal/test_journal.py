@@ -69,16 +69,6 @@ async def test_simultaneous_appends_share_entries_and_keep_their_order(
         assert await streamed(redis) == clicks(*range(1200))
 
 
-async def test_a_click_is_appended_even_if_its_visitor_disconnects(
-    settings: Settings, tmp_path: Path
-) -> None:
-    async with journal_at(settings.redis_url, tmp_path) as (built, redis):
-        futures = [built.append(click(number)) for number in range(3)]
-        futures[1].cancel()
-        await asyncio.gather(*futures, return_exceptions=True)
-        assert await streamed(redis) == clicks(0, 1, 2)
-
-
 async def test_a_record_that_cannot_be_encoded_is_an_error_of_its_own(
     settings: Settings, tmp_path: Path
 ) -> None:
@@ -238,9 +228,7 @@ def refused_records() -> float:
 
 
 async def test_a_full_spool_rejects_and_counts_records_without_logging_each(
-    server: OwnRedis,
-    tmp_path: Path,
-    logs: Sequence[MutableMapping[str, Any]],
+    server: OwnRedis, tmp_path: Path, logs: Sequence[MutableMapping[str, Any]]
 ) -> None:
     before = refused_records()
     async with journal_at(server.url, tmp_path, max_bytes=24_000) as (built, redis):

@@ -17,11 +17,7 @@ from tracker.ids import new_id
 from tracker.ingest.record import ENTRY_DECODER, Record
 from tracker.journal.appender import Claim
 from tracker.journal.backlog import Backlog
-from tracker.journal.partitions import (
-    others_after,
-    partition_of,
-    partition_of_transaction_id,
-)
+from tracker.journal.partitions import others_after, partition_of, partition_of_transaction_id
 from tracker.stores.redis import keys
 
 pytestmark = pytest.mark.redis

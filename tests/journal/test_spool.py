@@ -90,11 +90,6 @@ def removed_and_in_the_way(folder: Path) -> Iterator[None]:
     yield from in_the_way(folder)
 
 
-def removed_while_the_disk_is_full(folder: Path) -> Iterator[None]:
-    shutil.rmtree(folder)
-    yield from full_disk(folder)
-
-
 def names_are_not_flushed(_: Path) -> Iterator[None]:
     def fail(_: int) -> None:
         raise OSError("no")
@@ -102,11 +97,6 @@ def names_are_not_flushed(_: Path) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(os, "fsync", fail)
         yield
-
-
-def removed_while_names_are_not_flushed(folder: Path) -> Iterator[None]:
-    shutil.rmtree(folder)
-    yield from names_are_not_flushed(folder)
 
 
 def removed_as_fast_as_it_is_written(folder: Path) -> Iterator[None]:
@@ -125,14 +115,7 @@ def removed_as_fast_as_it_is_written(folder: Path) -> Iterator[None]:
 
 
 FIRST = (in_the_way, full_disk, no_descriptors, names_are_not_flushed)
-LATER = (
-    full_disk,
-    no_descriptors,
-    removed_and_in_the_way,
-    removed_while_the_disk_is_full,
-    removed_while_names_are_not_flushed,
-    removed_as_fast_as_it_is_written,
-)
+LATER = (full_disk, no_descriptors, removed_and_in_the_way, removed_as_fast_as_it_is_written)
 
 
 @pytest.mark.parametrize(

@@ -71,26 +71,6 @@ def test_every_target_is_reached_at_its_bound() -> None:
     assert {text: reached for text, (_, reached) in found.items() if not reached} == {}
 
 
-@pytest.mark.parametrize(
-    ("changed", "missed"),
-    [
-        ({"b": measured(249)}, ["b accepts at least 2.5 x a"]),
-        ({"best_c": measured(599, landed=1)}, ["c sustains at least 6 x a"]),
-        ({"e": measured(999)}, ["e accepts at least 1.4 x j"]),
-        ({"g": measured(39, cpu=0.01)}, ["g accepts at least 0.4 x a"]),
-        ({"g": measured(40, cpu=0.033)}, ["g CPU of a list, at most 0.4 ms"]),
-        ({"n": measured(1, p99=1.01)}, ["n p99 until a change is seen by another process"]),
-        ({"best_d": measured(450, p99=0.0076, landed=1)}, ["d p99 at what it sustains"]),
-        ({"half_c": measured(1, p99=0.0061)}, ["c p99 at half of what it sustains"]),
-    ],
-)
-def test_a_target_that_is_missed_is_named(changed: dict[str, Measured], missed: list[str]) -> None:
-    found = all_figures(**(IN_TIME | changed))
-    names = [text for text, (_, reached) in found.items() if not reached]
-    assert len(names) == len(missed)
-    assert all(name.startswith(start) for name, start in zip(names, missed, strict=True))
-
-
 def test_the_table_shows_every_row_and_target() -> None:
     full = {"a": [measured(1234)], "c": [measured(8000, landed=0.5)]}
     best, half = measured(2000, landed=1.0), [measured(1, p99=0.0123)]

@@ -30,8 +30,3 @@ async def test_nginx_redirects_once_redis_has_the_click(tmp_path: Path, services
     entries: Any = await services.stores.redis.xrange(nginx.CLICKS)
     assert [click[b"1"].split(b"\t")[0] for _, click in entries] == [found[1]]
     assert unknown.startswith(b"HTTP/1.1 404")
-
-
-def test_what_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
-    assert nginx.missing() == nginx.missing_for_lua() == "nginx is not installed"

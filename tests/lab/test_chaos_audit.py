@@ -97,10 +97,7 @@ def test_a_run_without_faults_has_none() -> None:
 
 FAULTS: dict[str, tuple[Callable[[Run], object], list[str]]] = {
     "a click is lost": (lambda run: run.clicks.pop(0), ["1 clicks lost"]),
-    "another click has its id": (
-        lambda run: run.clicks[0].update(query="n=9"),
-        ["1 clicks lost"],
-    ),
+    "another click has its id": (lambda run: run.clicks[0].update(query="n=9"), ["1 clicks lost"]),
     "a click is doubled": (
         lambda run: run.clicks.append(click(1, _id=UUID(int=77), unique=False)),
         ["1 clicks doubled"],

@@ -27,14 +27,3 @@ def test_a_system_without_a_package_is_told_what_to_set(monkeypatch: pytest.Monk
     monkeypatch.setattr("platform.machine", lambda: "riscv64")
     with pytest.raises(chromium.NoBrowser, match="set CHROMIUM"):
         chromium.fetch()
-
-
-def test_the_browser_is_the_fetched_one_unless_another_is_named(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    assert chromium.find() is None
-    chromium.FOLDER.mkdir()
-    (chromium.FOLDER / "chromium").touch()
-    assert chromium.require().program == str(chromium.FOLDER / "chromium")
-    monkeypatch.setenv("CHROMIUM", "/opt/a-chromium")
-    assert chromium.require() == chromium.Chromium("/opt/a-chromium", {})

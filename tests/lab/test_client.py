@@ -39,17 +39,6 @@ async def test_a_load_sends_its_number_of_requests_in_order() -> None:
     assert 0 < found.p50 <= found.p99 < found.seconds
 
 
-async def test_an_answer_may_come_in_pieces() -> None:
-    async def answer(head: bytes, writer: asyncio.StreamWriter) -> None:
-        for first in range(0, len(LISTED), 17):
-            writer.write(LISTED[first : first + 17])
-            await asyncio.sleep(0.001)
-
-    async with answering(answer) as port:
-        found = await load(port, status=200).run(count(4))
-    assert (found.requests, found.errors) == (4, {})
-
-
 async def test_an_unexpected_status_is_an_error_and_not_an_answer() -> None:
     answers = iter([REDIRECT, BUSY, REDIRECT, LISTED])
 
@@ -78,9 +67,7 @@ async def test_an_answer_that_is_cut_off_is_an_error_and_the_load_goes_on() -> N
     assert (found.requests, found.errors) == (5, {"cut off": 1})
 
 
-async def test_the_wait_for_the_last_answers_is_limited(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_the_wait_for_the_last_answers_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(client, "ANSWER_SECONDS", 0.05)
 
     async def answer(head: bytes, writer: asyncio.StreamWriter) -> None:

@@ -8,13 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from config.settings import Settings
 from lab.loopback.guard import ATTEMPTS, variables
 from lab.loopback.run import read
 from tests.lab.going_beyond import CONNECT, WAYS, WAYS_ON_A_LOOP
 from tests.paths import ROOT
-from tests.system.owner import new_owner
-from tests.system.service import environment, running
 from tests.waiting import PROCESS_PATIENCE_SECONDS
 
 BEYOND = re.compile(r"(192\.0\.2\.1|::ffff:192\.0\.2\.1|name\.example)\W")
@@ -57,20 +54,6 @@ def test_an_attempt_names_process_line_and_test(tmp_path: Path) -> None:
     assert (where, place) == ("192.0.2.1:80", f"{tmp_path}/script.py:2")
     assert program.startswith(" ".join(command))
     assert "test_an_attempt_names_process_line_and_test" in test
-
-
-def test_the_service_is_guarded(settings: Settings, tmp_path: Path) -> None:
-    attempts = tmp_path / "attempts"
-    variables = environment(settings, DNS_RESOLVER="192.0.2.1") | {ATTEMPTS: str(attempts)}
-    owner = new_owner(variables)
-    with running(variables) as service, service.client() as client:
-        headers = {"Authorization": f"Bearer {owner.key}", "Content-Type": "application/json"}
-        # The host of a target is looked up.
-        body = {"accountId": owner.account_id, "target_url": "https://hooks.example/"}
-        client("POST", "/api/webhooks", body, headers)
-    lines = read(attempts)
-    assert lines
-    assert all(line.startswith("192.0.2.1:53 | ") and " run.py " in line for line in lines)
 
 
 def test_loopback_and_addresses_that_nobody_is_asked_for_are_allowed(tmp_path: Path) -> None:

@@ -17,20 +17,6 @@ def process_of(code: str, folder: Path) -> Process:
     return Process(Program("one", log, {}, command, lambda port, pid: bool(log.stat().st_size)), 77)
 
 
-async def test_a_process_keeps_its_address_and_its_log_when_it_is_killed(tmp_path: Path) -> None:
-    process = process_of("import sys, time; print(sys.argv[1]); time.sleep(60)", tmp_path)
-    try:
-        for _ in range(2):
-            process.start()
-            await process.ready()
-            await process.kill()
-            process.restart_if_ended()
-    finally:
-        process.end()
-    assert set((tmp_path / "log").read_text().split()) == {"77"}
-    assert process.ended_by_itself == []
-
-
 async def test_a_process_that_ends_by_itself_is_noted_and_started_again(tmp_path: Path) -> None:
     process = process_of("import sys; sys.exit('no # such thing')", tmp_path)
     process.start()

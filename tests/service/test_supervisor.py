@@ -145,9 +145,7 @@ def test_a_worker_that_cannot_start_stops_all_with_its_code(
     assert logged in running.errors()
 
 
-def test_a_replacement_that_cannot_start_is_tried_again_while_the_others_run(
-    run: Run,
-) -> None:
+def test_a_replacement_that_cannot_start_is_tried_again_while_the_others_run(run: Run) -> None:
     running = run("waits", "cannot_again")
     pids = running.pids(2)
     os.kill(pids[1], signal.SIGKILL)
@@ -156,9 +154,7 @@ def test_a_replacement_that_cannot_start_is_tried_again_while_the_others_run(
     assert running.stop() == 0
 
 
-def test_a_stop_does_not_wait_for_the_pause_of_a_worker_that_keeps_dying(
-    run: Run,
-) -> None:
+def test_a_stop_does_not_wait_for_the_pause_of_a_worker_that_keeps_dying(run: Run) -> None:
     running = run("waits", "dies", first_pause=HOURS)
     running.wait_for(1, "dies")
     running.wait_for(1, "dies")
