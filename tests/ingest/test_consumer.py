@@ -26,24 +26,6 @@ from tracker.service.services import Services
 pytestmark = pytest.mark.redis
 
 
-async def test_entries_that_are_acknowledged_are_not_asked_for_again(
-    services: Services, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    blocking, asked = services.stores.redis_blocking, list[str]()
-    xreadgroup = blocking.xreadgroup
-
-    async def noted(group: str, name: str, streams: dict[Any, Any], **options: Any) -> Any:
-        asked.extend(streams.values())
-        return await xreadgroup(group, name, streams, **options)
-
-    monkeypatch.setattr(blocking, "xreadgroup", noted)
-    consumer = consumer_of(services, Applied(services))
-    await consumer._reader.prepare()
-    await services.journal.journal.append(make_click())
-    assert [await scene.burst(consumer), await scene.burst(consumer)] == [1, 0]
-    assert asked == [">"] * 3
-
-
 async def test_entries_of_a_dead_consumer_are_taken_over(services: Services) -> None:
     for _ in range(25):
         await services.journal.journal.append(make_click())
