@@ -1,5 +1,6 @@
 """The cap of conversions a click is exact, however drains overlap and batches repeat."""
 
+import asyncio
 from collections.abc import Sequence
 
 import pytest
@@ -33,6 +34,19 @@ async def test_two_drains_that_overlap_count_no_more_than_the_cap(services: Serv
     await interposed(services, forged(account, [1, 2]), forged(account, [3, 4]))
     assert [refused for _, refused in await statuses(services)].count(None) == 3
     assert (await ledger.totals(services))["conversions"] == 3
+    await ledger.check(services)
+
+
+async def test_drains_that_count_at_once_count_no_more_than_the_cap(services: Services) -> None:
+    account = await account_with(services, max_per_click=1)
+    async with scene.process(services.settings) as other:
+        drains = [scene.drain_of(one) for one in (services, other)]
+        for number in range(1, 40, 2):
+            click_id = new_id().bytes
+            events = [forged(account, [number + one], click_id) for one in (0, 1)]
+            pairs = zip(drains, events, strict=True)
+            await asyncio.gather(*(drain.apply(own) for drain, own in pairs))
+    assert [refused for _, refused in await statuses(services)].count(None) == 20
     await ledger.check(services)
 
 

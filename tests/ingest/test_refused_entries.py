@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from pymongo.errors import AutoReconnect
 
 from tests.conversions import scene
 from tests.factories import make_click, make_conversion
@@ -56,6 +57,26 @@ async def test_a_record_that_cannot_be_stored_does_not_take_its_neighbours_along
     assert msgspec.msgpack.decode(letter[b"1"], type=list[Click]) == [bad]
     assert letter[b"reason"].startswith(b"ValueError: ")
     assert await pending_in(services) == await services.stores.redis.xlen("journal") == 0
+
+
+async def test_an_outage_while_records_are_tried_one_by_one_refuses_none(
+    services: Services,
+) -> None:
+    good = make_click()
+    bad = msgspec.structs.replace(good, id=b"no UUID")
+    outages = [AutoReconnect("unavailable")]
+
+    def fails(records: Sequence[Record]) -> None:
+        if len(records) == 1 and outages:
+            raise outages.pop()
+
+    await services.stores.redis.xadd("journal", {b"1": msgspec.msgpack.encode([good, bad])})
+    consumer = consumer_of(services, Applied(services, fails))
+    with pytest.raises(AutoReconnect):
+        await scene.burst(consumer)
+    assert await dead_letters(services) == []
+    await scene.burst(consumer)
+    assert (await clicks_in(services), len(await dead_letters(services))) == (1, 1)
 
 
 async def test_an_error_of_unknown_cause_refuses_an_entry_only_at_its_fifth_failure(
