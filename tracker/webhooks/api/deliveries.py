@@ -199,7 +199,10 @@ async def retry(call: WebhookCall[Nothing, Nothing]) -> DeliveryRecord:
     example={"since": "2026-01-31T09:30:00.000Z"},
 )
 async def retry_all(call: WebhookCall[Nothing, RetryDeliveries]) -> Retried:
-    """Send again all deliveries that failed or were cancelled since a time."""
+    """Send again all deliveries that failed or were cancelled since a time.
+
+    Raises BadRequest if UTC has no such time.
+    """
     webhook = await _active_webhook(call)
     try:
         since = call.body.since.astimezone(UTC)
@@ -222,7 +225,7 @@ async def _audit_retry(call: WebhookCall[Any, Any], webhook: Webhook, number: in
 async def test(call: WebhookCall[Nothing, Nothing]) -> TestResult:
     """Send a sample event to a webhook's receiver now, and return its answer.
 
-    Raises BadRequest if the sample cannot be sent.
+    Raises BadRequest if the sample cannot be sent, Unavailable without readable secrets.
     """
     at = now()
     stored = await WEBHOOKS.find(call)
