@@ -3,21 +3,17 @@
 from datetime import datetime
 from uuid import UUID
 
-import msgspec
-
+from tracker.links.counts.counts import CountedLink
 from tracker.stores.cache.cache import Versioned
 
 
-class LinkFields(msgspec.Struct, frozen=True, kw_only=True):
+class LinkFields(CountedLink, frozen=True, kw_only=True):
     """The fields of a new link. Stored links lack newer fields, so these need defaults."""
 
-    account_id: UUID
     internal_name: str
     destination_url: str
     domain_id: UUID | None
     domain_name: str
-    tags: list[UUID]
-    active: bool = True
 
 
 class Link(LinkFields, frozen=True, kw_only=True):
@@ -25,7 +21,6 @@ class Link(LinkFields, frozen=True, kw_only=True):
 
     id: UUID
     slug: str
-    archived: bool
     created_at: datetime
     version: int
 

@@ -81,10 +81,7 @@ class Links:
         in_transaction: InTransaction | None = None,
         field: str = "links[{}].slug",
     ) -> list[Link]:
-        """Store all links in one transaction, or none.
-
-        Raises BadRequest if a slug is taken on its domain, naming the first such link.
-        """
+        """Store all links in one transaction, or none. Raises BadRequest for a taken slug."""
         for _ in range(_MAX_SLUG_ATTEMPTS):
             links = [_new(one, one.slug or new_slug()) for one in new]
             taken = await self._insert(links, in_transaction)
@@ -156,7 +153,7 @@ class Links:
     async def change(self, link_id: UUID, fields: Mapping[str, Any]) -> Link:
         """Set checked `fields`, other than slug and domain; return the changed link.
 
-        Raises NotFound if the link is missing or archived, Unavailable as `change_all` does.
+        Raises NotFound if the link is missing or archived.
         """
         link = await self.find(link_id)
         if link is None or link.archived:
@@ -239,4 +236,4 @@ def _update(revision: Revision) -> dict[str, Any]:
 
 def _new(new: NewLink, slug: str) -> Link:
     given = {**msgspec.structs.asdict(new), "slug": slug}
-    return Link(**given, id=new_id(), archived=False, created_at=now(), version=now_ms())
+    return Link(**given, id=new_id(), created_at=now(), version=now_ms())

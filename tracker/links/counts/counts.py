@@ -13,7 +13,6 @@ from uuid import UUID
 
 import msgspec
 
-from tracker.links.link import Link
 from tracker.stores.mongodb.documents import as_struct, run_updates, with_stored_ids
 from tracker.stores.mongodb.drivers import Database
 from tracker.stores.mongodb.reads import MongoReads
@@ -34,13 +33,13 @@ OF_RECOUNTS: Final = 0
 """The part that only recounts write, so that no creation delays them."""
 
 
-class CountedLink(msgspec.Struct, frozen=True):
+class CountedLink(msgspec.Struct, frozen=True, kw_only=True):
     """The fields of a link that are counted."""
 
     account_id: UUID
     tags: list[UUID]
-    active: bool
-    archived: bool
+    active: bool = True
+    archived: bool = False
 
 
 class CountKey(NamedTuple):
@@ -78,9 +77,7 @@ def state_of(archived: bool, active: bool) -> str:
     return LinkCount._fields[2 * archived + (not active)]
 
 
-def difference(
-    before: Iterable[Link | CountedLink], after: Iterable[Link | CountedLink]
-) -> Differences:
+def difference(before: Iterable[CountedLink], after: Iterable[CountedLink]) -> Differences:
     """Return what changes in the counts if the links `before` become those `after`."""
     found: defaultdict[CountKey, Counter[str]] = defaultdict(Counter)
     for sign, links in ((-1, before), (1, after)):
