@@ -57,5 +57,5 @@ async def test_a_list_ends_with_its_client(world: World, permits: Permits) -> No
     async with permits.permit(world.other_account.id):
         async with client_of(world.client.port) as connection:
             connection.send("\r\n".join([*head, "", ""]).encode())
-            await eventually(lambda: permits._waiting[world.account.id] == 1)
-        await eventually(lambda: permits._waiting[world.account.id] == 0)
+            await eventually(lambda: permits._waiting._in_flight[world.account.id] == 1)
+        await eventually(lambda: permits._waiting._in_flight[world.account.id] == 0)
