@@ -14,7 +14,7 @@ from typing import Final
 
 MAX_QUEUED_BYTES: Final = 4 * 1024 * 1024
 """About 15,000 lines of requests: three seconds at full load. Lines that the thread is writing may
-need as much memory again."""
+need the same memory again."""
 
 PAUSE_SECONDS: Final = 0.02
 """The thread's pause after each write, so many lines interrupt a busy process only once. A single

@@ -102,7 +102,7 @@ async def copy_redis(redis: Redis, writer: PartWriter) -> None:
 
 
 async def restore_redis(redis: Redis, folder: Path, name: str) -> None:
-    """Write keys and entries, without those that have expired meanwhile."""
+    """Write keys and entries, without keys that have expired meanwhile."""
     now = time.time_ns() // 1_000_000
     rows = (
         one for one in documents(folder, name) if "key" not in one or not 0 < one["expires"] <= now

@@ -132,7 +132,7 @@ class Invitations:
     async def end_resets_of(
         self, person_id: UUID, session: MongoSession | None, *, of_accounts_only: bool = False
     ) -> None:
-        """Delete a person's open password resets, or only those that accounts have created."""
+        """Delete a person's open password resets, or only the resets that accounts have created."""
         resets: dict[str, Any] = {"person_id": person_id, "kind": InvitationKind.PASSWORD_RESET}
         made_by_accounts = {"account_id": {"$ne": None}} if of_accounts_only else {}
         await self._invitations.delete_many(_open(resets | made_by_accounts), session=session)

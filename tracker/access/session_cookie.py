@@ -30,7 +30,7 @@ class SessionCookie:
 
     def read(self, headers: HTTPHeaders) -> str | None:
         """Return the secret in a request's cookie; None without one."""
-        # Not http.cookies: one malformed cookie of another program would hide all others.
+        # Not http.cookies: one malformed cookie of another program would hide the rest.
         sent = ";".join(headers.get_list("Cookie"))
         pairs = (one.strip().partition("=") for one in sent.split(";"))
         return next((value for name, _, value in pairs if name == self._name and value), None)

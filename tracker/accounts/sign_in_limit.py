@@ -23,7 +23,7 @@ PER_MINUTE: Final = 20
 FOR_EMAIL: Final = 10
 FOR_NETWORK: Final = 30
 FOR_SHARE: Final = 2_000
-"""More than one address can try in an hour, so one visitor cannot close a share to all others."""
+"""More than one address can try in an hour, so one visitor cannot close a share to the rest."""
 
 _QUARTER_SECONDS: Final = 15 * 60
 _HOUR_SECONDS: Final = 3600

@@ -18,7 +18,7 @@ MAX_CODE_CHARACTERS: Final = 64
 """A limit on typed text. A recovery code has 19 characters."""
 
 _DRIFT_STEPS: Final = 1
-"""An app's clock may be ahead or behind by as many steps of 30 seconds."""
+"""An app's clock may be ahead or behind by this number of steps of 30 seconds."""
 
 _CODE: Final = re.compile("[0-9]{6}")
 _RECOVERY_BYTES: Final = 10

@@ -120,7 +120,7 @@ class CountryFile:
 
 
 def _code(found: Any) -> str | None:
-    """Return `country.iso_code`, as in files of MaxMind and most others, or `country_code`."""
+    """Return `country.iso_code`, as in files of MaxMind and most makers, or `country_code`."""
     if not isinstance(found, dict):
         return None
     country = found.get("country")

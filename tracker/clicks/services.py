@@ -14,7 +14,7 @@ from tracker.stores.services import StoreServices
 
 
 class ClickServices(NamedTuple):
-    """`redirect` answers visitors. Drains use the others."""
+    """`redirect` answers visitors. Drains use the rest."""
 
     redirect: Redirect
     clicks: Clicks

@@ -130,7 +130,7 @@ def _shell(first: tuple[str, ...], development: bool, session: bool, theme: str)
 
 
 def dimensions() -> str:
-    """Return JSON: a list of panels, in the order of cards, and a list of those that are pictures.
+    """Return JSON: the panels in the order of cards, and the panels that are pictures.
 
     A panel is its name, singular, plural, card, and whether it filters.
     """

@@ -59,7 +59,7 @@ class AccountRules:
         return _rules_in(await self._cache.get(keys.account(account_id)))
 
     async def set_by(self, account_ids: Collection[bytes]) -> dict[bytes, ConversionRules]:
-        """Return the rules of those accounts that have set any, by one query of MongoDB."""
+        """Return the rules of accounts that have set any, by one query of MongoDB."""
         if not account_ids:
             return {}
         matching = {"_id": {"$in": stored_ids(account_ids)}, "conversion_rules": {"$exists": True}}

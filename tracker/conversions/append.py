@@ -32,7 +32,7 @@ MAX_CLAIMS: Final = 8
 """Fewer than motor has threads. Waiting here does not count as a failure of MongoDB."""
 
 MAX_REPEATED: Final = 200
-"""Conversions whose repeats wait. Repeats of others are not counted meanwhile."""
+"""Conversions whose repeats wait. Meanwhile repeats of further conversions are not counted."""
 _UNSTORED_SECONDS: Final = 600
 """Repeats wait so long for a conversion that is still in the journal."""
 

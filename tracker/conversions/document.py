@@ -74,7 +74,7 @@ class _OptionalFields(VisitorFields, SourceFields, total=False):
     - `tell_at`: when webhooks are notified of a pending one, if its click is late. None: they were.
       Missing: its account is unknown, or it is settled.
     - `expires_at`: when MongoDB deletes a conversion without an account.
-    - `warnings`: those of its answer, and those of repeats of its transaction id.
+    - `warnings`: of its answer, and of repeats of its transaction id.
     - `repeats`, `last_repeat_at`: how often that was, and when last (`conversions/append`).
     """
 

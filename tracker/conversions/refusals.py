@@ -36,7 +36,7 @@ MAX_STORED: Final = 1000
 """Refusals of one account; the oldest are deleted."""
 MAX_WAITING: Final = 200
 _MAX_PER_FLUSH: Final = 100
-"""Refusals that one account stores at once. The others are only counted."""
+"""Refusals that one account stores at once. Further refusals are only counted."""
 
 
 class Reason(StrEnum):

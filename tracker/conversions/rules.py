@@ -1,7 +1,7 @@
 """Rules of an account against conversions that visitors forge from the click id in their URL. Pure.
 
 - Every rule is off unless the account switches it on.
-- A conversion of a known account is checked before its answer. The drain checks all others.
+- A conversion of a known account is checked before its answer, any other by the drain.
 - The drain alone decides the cap of conversions per click (`ingest/plan`).
 """
 

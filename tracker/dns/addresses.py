@@ -10,7 +10,7 @@ Address = IPv4Address | IPv6Address
 
 # RFC 6052: the last 32 bits are an IPv4 address that a gateway connects to.
 _NAT64: Final = IPv6Network("64:ff9b::/96")
-# Addresses of hosts on the Internet; all others are local, mapped or reserved.
+# Addresses of hosts on the Internet; the rest is local, mapped or reserved.
 _UNICAST: Final = IPv6Network("2000::/3")
 # Some releases of Python call these global: IETF protocols, with the metadata of Oracle's cloud;
 # 6to4 relays; the metadata of Azure; documentation.

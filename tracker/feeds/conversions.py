@@ -22,7 +22,7 @@ SHOWN: Final = tuple(one for one in ConversionStatus if one is not ConversionSta
 """The states of conversions in the feed. A claimed one changes its state before it counts."""
 
 MAX_COUNTED: Final = 1000
-"""Conversions of a click are counted up to here. This number means as many or more."""
+"""Conversions of a click are counted up to here. This number means this many or more."""
 
 _MAX_IN_ONE_QUERY: Final = 50_000
 """Conversions that one query counts for all clicks. If there are more, each click has its own

@@ -80,7 +80,7 @@ class Feed(Generic[Row]):
 
 
 async def _wanted_links(reader: MongoReads, account_id: UUID, wanted: FeedFilter) -> LinkIds:
-    """Return the account's own links that pass the filter: no page examines others' clicks."""
+    """Return the account's own links that pass the filter: no page examines another's clicks."""
     ids, tags = wanted.values.get("link"), wanted.values.get("tag")
     if ids is None and tags is None:
         return None

@@ -5,7 +5,7 @@ from email.utils import formatdate
 
 
 class DefaultHeaders:
-    """The fields `Date`, `Server`, and others that never change. Called for every answer."""
+    """The fields `Date`, `Server`, and fields that never change. Called for every answer."""
 
     def __init__(self, **others: str) -> None:
         """Names have `_` for `-`; a field without a value is left out."""

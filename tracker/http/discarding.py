@@ -45,7 +45,7 @@ class DiscardQueue:
         has_turn = self._reading is connection
         self.remove(address, connection)
         if has_turn and self._timer is not None:
-            # A client that has its answer should not wait for the turns of others.
+            # A client that has its answer should not wait for other connections' turns.
             self._timer.cancel()
             self._timer = self._loop.call_later(0, self._end_turn)
 

@@ -1,6 +1,6 @@
 """The fast path: hot requests answered from the bytes received, before anything is parsed.
 
-The fast path takes only plain requests, and leaves all others to the parser. A request is plain if
+The fast path takes only plain requests, and leaves the rest to the parser. A request is plain if
 every server reads it the same: GET or HEAD, HTTP/1.1, one Host, no body, no header that asks for
 something (Connection other than keep-alive, Expect, Upgrade), visible ASCII in the target, at most
 200 pairs in the query.

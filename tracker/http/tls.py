@@ -18,7 +18,7 @@ from tracker.http.server_state import ServerState
 log = structlog.get_logger(__name__)
 
 _MAX_ACCEPTS_PER_TURN: Final = 64
-"""Connections that are accepted before others get their turn."""
+"""Connections that are accepted before other tasks get their turn."""
 
 _ACCEPT_PAUSE_SECONDS: Final = 1.0
 """The pause after the system could not accept a connection for want of files or memory."""

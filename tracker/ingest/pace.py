@@ -1,6 +1,6 @@
 """The pace of a consumer without a backlog: a rest after a batch, so that the next is larger. Pure.
 
-A batch costs as much as hundreds of clicks: a transaction, a commit by a majority, the update of
+A batch costs the same as hundreds of clicks: a transaction, a commit by a majority, the update of
 each rollup. Steady traffic is stored every PACE_SECONDS. After a quiet time, a lone click and its
 conversion are stored at once.
 """

@@ -125,7 +125,7 @@ class PartitionReaders:
             await self._redis.zrem(keys.DRAINS, self._name)
 
     async def _shared(self) -> list[int]:
-        """Return the configured partitions, and others that are not empty."""
+        """Return the configured partitions, and further ones that are not empty."""
         if self._others or time.monotonic() - self._looked_at >= _LOOK_SECONDS:
             self._others = await self._not_empty(range(self._partitions, MAX_PARTITIONS))
             self._looked_at = time.monotonic()

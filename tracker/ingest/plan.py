@@ -149,7 +149,7 @@ def settlement_writes(
 ) -> WriteSet:
     """Return the moves of the pending events whose click is stored.
 
-    Rules apply only to events whose account the click reveals. The others have passed them.
+    Rules apply only to events whose account the click reveals. The rest has passed them.
     """
     taken = dict(transactions)
     decisions = _RuleDecisions(batch_rules)

@@ -1,4 +1,4 @@
-"""The priorities of the consumers that others come before: the helper, and the overflow's."""
+"""The priorities of the low-priority consumers: the helper, and the overflow's."""
 
 import asyncio
 from collections.abc import Callable, Iterable

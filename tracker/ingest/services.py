@@ -70,7 +70,7 @@ class IngestServices(NamedTuple):
         apply = partial(apply_in_parts, drain.apply)
         make_consumer = partial(Consumer, redis, self.stores.redis_blocking, apply)
         consumer = make_consumer()
-        # So a drain that reads all partitions holds about as many records as with one.
+        # So a drain that reads all partitions holds about the records of a drain with one.
         batch = max(PART_RECORDS, BATCH_RECORDS // self.partitions)
         readers = PartitionReaders(
             redis, self.partitions, lambda stream: make_consumer(stream=stream, batch=batch)

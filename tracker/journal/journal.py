@@ -64,7 +64,7 @@ class Journal:
     def append_and_notify(self, record: JournalRecord, waiter: Waiter[int | None]) -> None:
         """Append `record`, and notify `waiter`. Raises Unavailable if too many wait.
 
-        `record` must not contain half surrogates: it is encoded together with others.
+        `record` must not contain half surrogates: it is encoded together with other records.
         """
         stream = self._stream_of(record)
         self._batch_of(stream).add(AppendItem(self._streams[stream], record), waiter)

@@ -39,7 +39,7 @@ class Overflow:
         return account_id in self._accounts
 
     def decide(self, is_behind: bool) -> None:
-        """Choose the accounts again; none unless drains are behind and there are others."""
+        """Choose the accounts again; none unless drains are behind and other accounts wait."""
         limit = self._records.total() * MIN_SHARE
         chosen = {one for one, number in self._records.items() if number > limit}
         if not is_behind or len(self._records) < 2:

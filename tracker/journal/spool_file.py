@@ -99,7 +99,7 @@ class SpoolFile:
                     if length >= BATCH_BYTES:
                         break
             except sqlite3.Error:
-                if not payloads:  # else those before the bad page are a batch
+                if not payloads:  # else the entries before the bad page are a batch
                     raise
         return payloads
 

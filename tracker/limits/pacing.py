@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Final
 
 LONG_ITERATION_SECONDS: Final = 0.002
-"""A longer iteration of the event loop is busy enough. An API request takes about as much, and
+"""A longer iteration of the event loop is busy enough. An API request takes about that long, and
 fifty that began at once delayed visitors by 120 ms."""
 
 MAX_WAIT_SECONDS: Final = 0.01

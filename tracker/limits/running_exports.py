@@ -49,7 +49,7 @@ class RunningExports:
                     self._none_runs.set()
 
     async def finish(self, seconds: float) -> None:
-        """Wait at most `seconds` for the exports under way, end the others, and begin no more."""
+        """Wait at most `seconds` for the exports under way, end the rest, and begin no more."""
         self._stopping = True
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):

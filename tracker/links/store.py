@@ -103,7 +103,7 @@ class Links:
             await run_inserts(self._database, self._links.name, rows, session)
             if in_transaction is not None:
                 await in_transaction(session, links)
-            # Last, because others that take the same part conflict from here to the commit.
+            # Last: from here to the commit, a change of the same part conflicts.
             await add(self._database, difference([], links), session)
 
         try:

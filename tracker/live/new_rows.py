@@ -29,7 +29,7 @@ from tracker.reports.rollups.layout import DRAIN_NUMBER
 from tracker.stores.mongodb.reads import MongoReads
 
 MAX_ROWS: Final = 20
-"""The last clicks to show for an account, and as many conversions."""
+"""The last clicks to show for an account, and the same number of conversions."""
 
 _MAX_GAP: Final = timedelta(minutes=1)
 """The longest time between two reads. After a longer one nothing is sent, because it may be too

@@ -93,7 +93,7 @@ def first_hours(calendar: Calendar, day: date, count: int) -> Period:
 
 
 def with_first_hours(calendar: Calendar, hours: Sequence[Period], now: datetime) -> list[Period]:
-    """Return all hours of a day, with one period in the place of those that are over."""
+    """Return all hours of a day, its finished hours as one period."""
     count = sum(is_over(hour, now) for hour in hours)
     if count < _FEW_HOURS:
         return list(hours)

@@ -10,7 +10,7 @@ from tracker.reports.periods import DayRange, Interval, step_of
 from tracker.reports.query import Measures
 
 MAX_HOURLY_DAYS: Final = 31
-"""The longest range in hours, which has as many steps as two years in days."""
+"""The longest range in hours: as many steps as two years have days."""
 
 _DEFAULTS: Final[tuple[tuple[int, Interval], ...]] = ((2, "hour"), (92, "day"), (366, "week"))
 """The longest range, in days, for which an interval is the default."""

@@ -22,8 +22,8 @@ from tracker.web.handler import UnknownPath, log_request
 from tracker.web.incoming_body import BodyCollector, BodyMemory, IncomingBody
 
 MAX_BODIES_BYTES: Final = 32 * 1024 * 1024
-"""Room for 32 of the longest bodies, or for 1,000 of those received before their request is
-checked. So many take the connections of two addresses."""
+"""Room for 32 of the longest bodies, or for 1,000 bodies before their requests are checked, which
+take the connections of two addresses."""
 
 OPERATORS_MAX_BODIES_BYTES: Final = 1024 * 1024
 """No endpoint for operators takes a body."""

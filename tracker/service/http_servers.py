@@ -45,7 +45,7 @@ the handler's error, but not the server's."""
 
 OPERATORS_LIMITS: Final = Limits(connections=100, body_bytes=64 * 1024)
 OPERATORS_IN_FLIGHT_SECONDS: Final = 1.0
-"""A stop waits for operators' requests after those of visitors."""
+"""A stop waits for operators' requests after visitors'."""
 
 QUIET_SECONDS: Final = 0.3
 """A kept connection must be silent this long before a stop closes it. Earlier requests are

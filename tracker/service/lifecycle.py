@@ -36,7 +36,7 @@ _GC_OBJECTS_OF_REQUESTS = 10_000
 objects, the default; garbage collection was a twentieth of its work."""
 
 _GC_OBJECTS_OF_DRAINS = 200_000
-"""For drains alone: a batch makes as many objects at once, with hardly any circles. By default
+"""For drains alone: a batch makes that many objects at once, with hardly any circles. By default
 garbage collection was a seventh of its work. With 12,000 accounts a click takes the drain 62 µs
 with 50,000 here, 57 with 200,000, and no less without garbage collection."""
 

@@ -36,7 +36,7 @@ class Waiter(Protocol[_Result]):
 class Batch(Generic[Item, Result]):
     """A queue that hands items to `run` in groups, one group at a time, in order.
 
-    `run` returns as many results in the same order. If it raises, all its items get the exception.
+    `run` returns a result for each, in order. If it raises, all its items get the exception.
     """
 
     def __init__(
@@ -96,7 +96,7 @@ class Batch(Generic[Item, Result]):
 
 
 def notify(waiter: Waiter[Result], notify: Callable[[Item], None], outcome: Item) -> None:
-    """Hand `outcome` to a waiter that still wants it. If it fails, others are not affected."""
+    """Hand `outcome` to a waiter that still wants it. If it fails, no other waiter is affected."""
     try:
         if not waiter.done():
             notify(outcome)

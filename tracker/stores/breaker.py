@@ -62,7 +62,7 @@ async def answer_within(seconds: float, query: Coroutine[Any, Any, Result]) -> R
 
 
 async def result_within(seconds: float, future: asyncio.Future[Result]) -> Result:
-    """Return what others set. Raises TimeoutError if they do not in `seconds`, and sets it.
+    """Return the result that another task sets. Raises TimeoutError after `seconds`, and sets it.
 
     Time is counted as by `answer_within`, whose task and wait take 8 µs more. Like that one, this
     future is cancelled with its caller.

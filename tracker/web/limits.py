@@ -78,7 +78,7 @@ MAX_SHARED_REPORT_BYTES: Final = 16 * 1024
 """The limit of a stored report, as JSON. A page of MAX_PAGE_SIZE has 1.6 MB of them."""
 
 DEFAULT_VALUE_DAYS: Final = 90
-"""The days whose values are found for a filter, unless the request names others."""
+"""The days whose values are found for a filter, unless the request names days."""
 
 MAX_FILTER_VALUES: Final = 100
 

@@ -34,7 +34,7 @@ SLOW_MS: Final = 1000
 """A receiver that takes longer to answer is slow."""
 
 MAX_DELIVERIES_PER_CLAIM: Final = 100
-"""With twice as many, what becomes due meanwhile waits twice as long for the next claim."""
+"""With twice the number, newly due deliveries wait twice as long for the next claim."""
 
 MAX_ROWS_PER_COMMAND: Final = 500
 """Inserts of one command: commands have a time limit."""

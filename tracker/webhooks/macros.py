@@ -87,7 +87,7 @@ def as_text(value: Any) -> str:
     if value is None:
         return ""
     if isinstance(value, Decimal):
-        # The exponent of a number in metadata has no limit, and would become as many zeros.
+        # The exponent of a number in metadata has no limit, and each unit would become a zero.
         return f"{value:f}" if abs(value.adjusted()) <= _MAX_PLAIN_EXPONENT else str(value)
     return value if isinstance(value, str) else ENCODER.encode(value).decode()
 

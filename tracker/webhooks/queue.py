@@ -4,7 +4,7 @@ It has a time for each webhook with something due, and the time of the account's
 added after its delivery is stored. Senders take accounts in turn, and settle what is left.
 
 - A turn that is over goes to the back. So the next account is that served longest ago.
-- Accounts that are hardly late are found apart, so that no backlog of others delays them.
+- Accounts that are hardly late are found apart, so that no other account's backlog delays them.
 
 Guarantee: a time may be too early, none is too late but for the pause of a blocked account. Only
 `settle` makes times later than now, and only if nothing was added since the account was read.
@@ -111,7 +111,7 @@ class DeliveryQueue:
         return await self._find({"turn_at": {"$lte": at}}, ("turn_at", ASCENDING), limit)
 
     async def move_back(self, accounts: Sequence[QueuedAccount], at: datetime) -> None:
-        """Move accounts to the back, so that other senders take others until these are settled."""
+        """Move accounts to the back, so that other senders skip them until they are settled."""
         taken = {"_id": {"$in": [one.account_id for one in accounts]}, "turn_at": {"$lte": at}}
         statement = {"q": taken, "u": {"$set": {"turn_at": at}}, "multi": True}
         await self._update([statement])

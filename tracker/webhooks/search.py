@@ -70,7 +70,7 @@ class DeliverySearch:
         return [one for one in ids if one not in existing]
 
     async def retry(self, wanted: DeliveryFilter, at: datetime) -> RetryCounts:
-        """Make matching deliveries of active webhooks due; others would be cancelled at once."""
+        """Make matching deliveries of active webhooks due; the rest would be cancelled at once."""
         with pymongo.timeout(QUERY_SECONDS):
             webhook_ids = await self._rows.distinct("webhook_id", wanted.query)
             wanted_active = {"_id": {"$in": webhook_ids}, "active": True}

@@ -187,7 +187,7 @@ class Webhooks:
     ) -> dict[str, Any]:
         """Return the fields to set for the headers. Stored values are for the same receiver only.
 
-        Else a member could change the target, and so read the secrets that others have stored.
+        Else a member could change the target, and so read secrets that other members stored.
         """
         row = await self._webhooks.find_one(
             {"_id": webhook_id}, ["target_url", "header_names", "headers"], session=session

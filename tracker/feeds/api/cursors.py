@@ -16,7 +16,7 @@ _TIME: Final = struct.Struct(">Q")
 _EVENT_ID: Final = struct.Struct(">q")
 _DRAIN_POSITION: Final = struct.Struct(">BQ")
 _KINDS: Final[dict[type[PageStart], str]] = {TimePosition: "Position", Bookmark: "Bookmark"}
-"""Names in the checksum: with others, the cursors that clients have stored would be refused."""
+"""Names in the checksum: with other names, cursors that clients have stored would be refused."""
 
 
 class FeedCursors:

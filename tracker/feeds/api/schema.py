@@ -153,7 +153,7 @@ class FeedQuery(_Filters, kw_only=True):
 
 
 def _within(day: date) -> date:
-    """Clamp the day to those that a calendar can start."""
+    """Clamp the day to days that a calendar can start."""
     return min(max(day, _FIRST_DAY), _LAST_DAY)
 
 

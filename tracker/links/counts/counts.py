@@ -58,7 +58,7 @@ class LinkCount(NamedTuple):
     archived_inactive: int = 0
 
     def of(self, archived: bool, active: bool | None = None) -> int:
-        """Return the number of archived links or of the others, active and inactive by default."""
+        """Return the number of links, archived or not; active and inactive by default."""
         by_state = self[2:] if archived else self[:2]
         return sum(by_state) if active is None else by_state[not active]
 
@@ -78,7 +78,7 @@ def state_of(archived: bool, active: bool) -> str:
 
 
 def difference(before: Iterable[CountedLink], after: Iterable[CountedLink]) -> Differences:
-    """Return what changes in the counts if the links `before` become those `after`."""
+    """Return the change of the counts when the links `before` become the links `after`."""
     found: defaultdict[CountKey, Counter[str]] = defaultdict(Counter)
     for sign, links in ((-1, before), (1, after)):
         for link in links:

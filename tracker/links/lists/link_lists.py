@@ -39,7 +39,7 @@ COUNTED_LINKS: Final = 10_000
 
 _KNOWN: Final = ("id", "account_id")
 _FIELDS: Final = [name for name in Link.__struct_fields__ if name not in _KNOWN]
-"""The fields of links, without those that only find them, and the account of the list."""
+"""A link's fields, without the account of the list and the fields that only find links."""
 
 
 class Total(NamedTuple):
@@ -112,7 +112,7 @@ class LinkLists:
         found = await self._read(plan, [*stages, {"$unionWith": counts}], limit + 1 + len(tags))
         rows = [row for row in found if "slug" in row]
         kept = kept_counts(found[len(rows) :], tags)
-        if kept is None:  # until a drain has completed those of an earlier release
+        if kept is None:  # until a drain has completed an earlier release's counts
             return rows, await self._count(plan)
         return rows, Total(kept[tags[0] if tags else None].of(wanted.archived, wanted.active))
 

@@ -43,7 +43,7 @@ _DAY: Final = timedelta(days=1)
 class Reading:
     """The reading of one query, whose filters have been resolved to a selection.
 
-    `needed` are its counted dimensions, `names` those of its table.
+    `needed` are its counted dimensions, `names` its table's dimensions.
     """
 
     def __init__(self, run: ReportRun, query: ReportQuery, selection: Selection) -> None:

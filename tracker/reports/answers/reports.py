@@ -39,7 +39,7 @@ class Reports:
     ) -> AsyncIterator[ReportRun]:
         """Yield the run of an account's request, by default in a new snapshot.
 
-        A `reservation` outlives the run, for those who keep its rows. Raises RateLimited or
+        A `reservation` outlives the run, for a caller that keeps its rows. Raises RateLimited or
         Unavailable if too many reports wait.
         """
         until = time.monotonic() + limits.REPORT_SECONDS

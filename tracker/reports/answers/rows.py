@@ -58,11 +58,11 @@ _MEASURES: Final[Mapping[Bots, Mapping[str, _Sum]]] = {
 """The measures of reports, from measures of counts, by how bots are counted."""
 
 _LAST: Final = frozenset(NO_KEY.values())
-"""Keys that come after all others with the same figure."""
+"""Keys that come last among equal figures."""
 
 _SORTED_AT_ONCE: Final = 5000
 """Rows of one sort, which takes milliseconds and lets no other thread run. Strangers can make two
-million rows with as many campaign names, and sorting them would take seconds."""
+million rows with made-up campaign names, and sorting them would take seconds."""
 
 _BILLIONTHS: Final = 10**9
 

@@ -71,8 +71,8 @@ class DueAccounts:
 class StoredTally:
     """How many clicks and events of each account a drain has stored.
 
-    It is forgotten beyond 10,000 accounts: those with much among so many are found by their
-    arrivals, some minutes later.
+    It is forgotten beyond 10,000 accounts. Busy accounts are then found by their arrivals, some
+    minutes later.
     """
 
     def __init__(self) -> None:

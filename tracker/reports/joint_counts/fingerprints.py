@@ -53,7 +53,7 @@ class Fingerprint(NamedTuple):
         return self.of(documents)[changed:] == list(before)[changed:]
 
     def uncounted(self, documents: DocumentKind, before: Sequence[int] | None) -> int:
-        """Return the number of documents beyond those that counts with `before` have."""
+        """Return the number of documents that counts with the fingerprint `before` lack."""
         if before is None or not self.continues(documents, before):
             return self.count(documents)
         counted = before[0] + before[2] if documents == "clicks" else before[0]

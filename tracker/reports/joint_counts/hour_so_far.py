@@ -30,7 +30,7 @@ async def count_so_far(
     names: Sequence[str],
     hour: Period,
 ) -> Columns:
-    """Return the counts of an unfinished hour, continued from the `known` ones or others.
+    """Return the counts of an unfinished hour, continued from `known` or from cached counts.
 
     Late clicks make the figures differ from the fingerprint. Then the whole hour is counted again.
     """

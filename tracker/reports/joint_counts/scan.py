@@ -78,7 +78,7 @@ async def read(
 
 
 def _batch_size(names: Sequence[str]) -> int:
-    """Return as many rows as the event loop may decode at once."""
+    """Return the number of rows that the event loop may decode at once."""
     return _VALUES_AT_ONCE // (len(names) + len(CLICK_MEASURES))
 
 

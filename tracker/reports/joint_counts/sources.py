@@ -102,7 +102,7 @@ class CountSources:
     ) -> dict[JointId, Sequence[str]]:
         """Return the counts to make when documents of the period are counted by `names`.
 
-        They are these, and those that other parts of the request need.
+        They are these, and counts that other parts of the request need.
         """
         found = {self.id_of(of, names, period): names}
         left_out = {
@@ -180,7 +180,7 @@ class CountSources:
             yield some
 
     async def parts_of(self, period: Period) -> list[Period]:
-        """Return the days of a month, the first hours, or those of a large day; else none."""
+        """Return the days of a month, the first hours, or the hours of a large day; else none."""
         calendar = self.scope.calendar
         if period.kind == "month":
             return [day_period(calendar, day) for day in period.dates()]

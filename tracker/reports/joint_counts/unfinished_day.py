@@ -1,8 +1,8 @@
 """An unfinished day: the source of its counts by link, and its first hours as one table.
 
-A rollup costs as much as counting some clicks. So many links are read from the hours, whose counts
-are cached, and continued with the clicks since then. The sum of the hours that are over grows by an
-hour: otherwise a report of 100,000 links would read, and hold, a table of them for each hour.
+Reading a rollup takes the time of counting some clicks. So counts of many links come from cached
+counts of hours, continued with the clicks since then. The finished hours are one table that grows
+by an hour: otherwise a report of 100,000 links would read, and hold, a table for each hour.
 """
 
 from collections.abc import Sequence
@@ -18,13 +18,13 @@ FEW_ROLLUPS: Final = 3000
 """Rollups of links that are read at once: 10 to 25 µs each."""
 
 _DOCUMENTS_PER_ROLLUP: Final = 5
-"""Clicks that are counted in the time of reading a rollup."""
+"""Clicks counted in the time of reading a rollup."""
 
 
 async def hours_of_many_links(run: ReportRun, by: Sequence[str], day: Period) -> list[Period]:
     """Return the hours of a day if they cost less than its rollups of links; else none.
 
-    One period has those that are over.
+    The finished hours are one period.
     """
     if not await _has_more_rollups(run, day, FEW_ROLLUPS):
         return []
@@ -75,6 +75,6 @@ async def _uncounted(
 def _ids(
     sources: CountSources, of: DocumentKind, by: Sequence[str], period: Period
 ) -> Sequence[JointId]:
-    """Return the ids of the counts by these dimensions, and of those by all."""
+    """Return the ids of the counts by these dimensions, and by all dimensions."""
     one = sources.id_of(of, without(EVENT, by) if of == "clicks" else by, period)
     return one, one._replace(by=ALL)

@@ -165,7 +165,7 @@ def _account_of(counted: DayCount) -> RollupId:
 def _correction_of_account(counted: DayCount) -> dict[str, Any]:
     """Return the update that marks the account's rollup as corrected.
 
-    Its fingerprint alone validates counts, even those made from rollups of links.
+    Its fingerprint alone validates counts, even counts made from rollups of links.
     """
     account = {**_account_of(counted)._asdict(), DRAIN_NUMBER: CORRECTIONS_NUMBER}
     return statement_of(account, _correction(), None)

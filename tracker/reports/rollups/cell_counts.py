@@ -13,7 +13,7 @@ from tracker.stores.mongodb.documents import stored_id
 from tracker.stores.mongodb.reads import MongoReads
 
 _MAX_DOCUMENTS: Final = 100_000
-"""Documents in memory; beyond it those that are less than half full are forgotten."""
+"""Documents in memory; beyond it documents less than half full are forgotten."""
 
 DocumentKey = tuple[bytes, str, str, bytes | None]
 """The values of a RollupId, with ids as bytes."""

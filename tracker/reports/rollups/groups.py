@@ -16,7 +16,7 @@ Day = int | tuple[int, str]
 """A day as its ordinal in UTC, and in other zones with the zone's name."""
 
 Measures = tuple[tuple[str, ...], ...]
-"""The measures that the count is added to, then those of each kind of money."""
+"""The measures that the count is added to, then the measures of each kind of money."""
 
 Numbers = Any
 """A number of clicks; of events a list, with their number and the sum of each kind of money. Lists

@@ -118,7 +118,7 @@ class Rollup:
         return {document.key(): count for document, count in counts if count}
 
     def upserts(self, drain_number: int, full: Collection[DocumentKey] = ()) -> Iterator[Upsert]:
-        """Yield what is added to each of a drain's documents; those in `full` are divided."""
+        """Yield the upsert of each of a drain's documents; documents in `full` are divided."""
         for document in self._added():
             upsert = document.upsert({**document.id, DRAIN_NUMBER: drain_number})
             if full and document.key() in full:

@@ -14,7 +14,7 @@ from tracker.reports.rollups.upsert import Upsert
 from tracker.stores.mongodb.reads import MongoReads
 
 _MAX_REMEMBERED: Final = 100_000
-"""Documents in memory, and as many earlier ones: 16 MB."""
+"""Documents in memory, of two generations each: 16 MB together."""
 
 _STATEMENTS_PER_TURN: Final = 1000
 """Statements of one query, and of one turn of the event loop: 3 to 8 µs each."""
@@ -87,7 +87,7 @@ class StoredRollups:
     def refuse(self, writes: RollupWrites) -> None:
         """Take into account that one of the inserts was a duplicate.
 
-        After a wrong guess, the documents are looked up, and twice as many before the next one.
+        After a wrong guess the documents are looked up, and twice the number before the next guess.
         """
         if writes.is_guess:
             self._in_vain = 0
@@ -96,7 +96,7 @@ class StoredRollups:
             self.remember(writes)
 
     async def _stored(self, ids: Sequence[Mapping[str, Any]]) -> set[int]:
-        """Return the hashes of those of these ids that MongoDB has."""
+        """Return the hashes of the ids that MongoDB has."""
         if not ids:
             return set()
         # The accounts are for routers of shards, which would ask each shard for whole ids.

@@ -26,7 +26,7 @@ from tracker.reports.rollups.layout import (
 from tracker.reports.rollups.money import decimal_of_billionths
 
 _CACHED_CELLS: Final = 2000
-"""Cells of inserted documents in memory: most have those of a single visit, at most 3 KB."""
+"""Cells of inserted documents in memory: most documents have a single visit's, at most 3 KB."""
 
 Cells = tuple[str, ...]
 """Names of cells, such as `total` and `device.mobile`."""
@@ -45,7 +45,7 @@ class Addition(NamedTuple):
 class Upsert(NamedTuple):
     """What is added to the document of `id`, or inserted.
 
-    `own_cells` are those of the domains, if an account has several. `others` has further paths.
+    `own_cells` are cells by domain, if an account has several. `others` has further paths.
     Only a link has a `domain_name`.
     """
 

@@ -91,7 +91,7 @@ def attach_stores(
 ) -> Iterator[Settings]:
     """Use the stores of the service on the data folder, or run some if there is none.
 
-    `notify` gets a line if stores are started: an operator may have forgotten to name others.
+    `notify` gets a line if stores are started: an operator may have forgotten to name servers.
     Raises DataInUse if no service becomes ready on a locked folder, StoresError if stores fail.
     """
     _refuse_in_production(settings)

@@ -44,7 +44,7 @@ MISS_COPY_SECONDS: Final = 30.0
 
 
 _MAX_CHANGED: Final = 10_000
-"""Changed values whose copies are stored again soon. The next reader stores those beyond."""
+"""Changed values whose copies are stored again soon. Beyond it, the next reader stores the copy."""
 
 
 class Versioned(msgspec.Struct, frozen=True, kw_only=True):

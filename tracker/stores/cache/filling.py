@@ -81,7 +81,7 @@ class CopyFiller:
             looked_at += len(group)
             COPIES_RESTORED.inc(len(group))
             if self._budget.used >= EVICT_FROM:
-                # For good: copies beyond would push out others, which may be in use.
+                # For good: more copies would push out copies that may be in use.
                 log.warning("Redis has no room for all copies", names=looked_at)
                 break
             await asyncio.sleep(PAUSE_SECONDS)

@@ -67,7 +67,7 @@ INDEXES: dict[str, list[IndexModel]] = {
         _index("in_order_of_slugs", *_SLUGS, collation=BY_NAME),
         # Without the id, which would be most of each of its many keys.
         _index("by_words", "account_id", "archived", "words"),
-        # Few links are inactive, and the others cost nothing.
+        # Few links are inactive, and active links cost nothing.
         _index("inactive", "account_id", "archived", "-_id", **_INACTIVE),
         _index("inactive_in_order_of_names", *_NAMES, collation=BY_NAME, **_INACTIVE),
         _index("inactive_in_order_of_slugs", *_SLUGS, collation=BY_NAME, **_INACTIVE),
@@ -125,7 +125,7 @@ INDEXES: dict[str, list[IndexModel]] = {
     "clicks": [
         _index("by_account", "account_id", "at"),
         _index("by_link_and_time", "link_id", "at"),
-        # Few among millions, and no cost for the others.
+        # Few among millions, and no cost for the rest.
         _index("tests", "account_id", "-at", partialFilterExpression={"test": True}),
     ],
     "events": [

@@ -44,7 +44,7 @@ class Order(NamedTuple):
     def ranges_after(self, position: Position) -> list[dict[str, Any]]:
         """Return the conditions of the ranges of one index after a position, in their order.
 
-        MongoDB skips rows of one range by the index alone, but reads those of alternatives.
+        MongoDB skips rows of one range by the index alone, but reads the rows of an `$or`.
         """
         beyond = "$gt" if self.direction == ASCENDING else "$lt"
         by_id = {"_id": {beyond: position.id}}

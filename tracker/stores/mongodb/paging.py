@@ -20,10 +20,10 @@ from tracker.stores.mongodb.reads import ROWS_AT_ONCE, Fields, MongoReads
 Listed = TypeVar("Listed", bound=msgspec.Struct)
 
 PIECE_DOCUMENTS: Final = 500
-"""Links take 5 µs each to decode. A query costs as much as 80 of them."""
+"""Links take 5 µs each to decode. A query costs the same as 80 of them."""
 
 PIECE_BY_A_TEXT: Final = ROWS_AT_ONCE
-"""Twice as many, because a query by ids costs twice as much: 3 µs less a link than with 500."""
+"""Twice the number, because a query by ids costs twice: 3 µs less a link than with 500."""
 
 RANGE_DOCUMENTS: Final = 10_000
 """The ids that one query reads for an order by a text."""

@@ -174,7 +174,7 @@ def _shown(fields: Sequence[str] | None) -> Mapping[str, Any] | None:
 
 
 def _as_command(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options of a cursor as those of its command."""
+    """Return the options of a cursor as its command takes them."""
     chosen = {name: value for name, value in options.items() if value is not None}
     for name in ("sort", "hint"):
         if isinstance(chosen.get(name), list):

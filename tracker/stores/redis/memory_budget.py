@@ -42,7 +42,7 @@ _KEYLESS_FIELDS: Final = (
 )
 
 _REWRITE_BLOCK_BYTES: Final = 10 * 1024 * 1024
-"""Redis 6.2 takes as much at a time for what is written while it rewrites its file."""
+"""Redis 6.2 allocates a block of this size for writes while it rewrites its file."""
 
 
 class OptionalWrite(StrEnum):
@@ -70,7 +70,7 @@ SKIPPED_FROM: Final[Mapping[OptionalWrite, float]] = {
     OptionalWrite.VISITOR: 0.9,
     OptionalWrite.RATE_LIMIT: 1.0,
 }
-"""The used share of the budget from which a write is skipped: strangers' writes first, then those
+"""The used share of the budget from which a write is skipped: strangers' writes first, then writes
 without which all counts stay exact."""
 
 EVICT_FROM: Final = 0.75

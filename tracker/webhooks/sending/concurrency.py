@@ -118,7 +118,7 @@ class ConcurrencyLimiter:
         self._set_health(webhook, Health.HEALTHY if quick else Health.DEGRADED)
 
     def record_slow(self, webhook_id: UUID) -> None:
-        """Count an untested webhook as degraded, if there is room: others can then be tested."""
+        """Count an untested webhook as degraded, if there is room: then more can be tested."""
         webhook, degraded = self._webhooks[webhook_id], Health.DEGRADED
         share = self._share(degraded)
         has_room = webhook.in_flight <= share - self._in_flight[degraded]

@@ -1,7 +1,7 @@
 """Round robin of accounts at a sender: which webhooks a claim is for, and what it leaves.
 
 If more accounts are due than a claim has room for, a third of its webhooks are of accounts that are
-hardly late: no backlog delays them. The others are of all accounts in turn, so each is served.
+hardly late: no backlog delays them. The rest is of all accounts in turn, so each is served.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence

@@ -2,7 +2,7 @@
 
 Every drain runs one, and they share the work.
 
-- Only as many deliveries are claimed as `concurrency` allows to start.
+- No more deliveries are claimed than `concurrency` allows to start.
 - A payload is built for the first attempt, and stored before it is sent.
 - Due deliveries of an inactive webhook are cancelled. With unreadable secrets they stay due.
 
@@ -124,7 +124,7 @@ class Sender:
         return 0
 
     async def _start(self) -> int:
-        """Start as many attempts as there are permits; return how many."""
+        """Start an attempt for each permit; return their number."""
         at = moment(self._clock())
         limit = min(MAX_DELIVERIES_PER_CLAIM, self._limiter.free_permits)
         taken = await self._rounds.take(at, limit)
@@ -160,7 +160,7 @@ class Sender:
         return self._limiter.in_flight(account_id, webhook_id)[1]
 
     async def _active(self, ids: Sequence[UUID], at: datetime) -> dict[UUID, Webhook]:
-        """Return the active webhooks; cancel the due deliveries of the others."""
+        """Return the active webhooks; cancel the due deliveries of inactive ones."""
         found = await self._webhooks.find_all(ids) if ids else {}
         active = {one: found[one] for one in ids if one in found and found[one].active}
         if inactive := set(ids) - active.keys():
@@ -181,7 +181,7 @@ class Sender:
     ) -> Counter[UUID]:
         """Acquire permits, first for accounts, then webhooks, with fewest requests in flight.
 
-        Only `fresh` webhooks get all that are free, because the others would make a long claim.
+        Only `fresh` webhooks get all free permits: the rest would make a long claim.
         """
         free, number = self._limiter.free_permits, max(1, len(webhooks))
         acquired: Counter[UUID] = Counter()
@@ -201,7 +201,7 @@ class Sender:
         try:
             return await self._prepare(claimed, webhooks)
         except Exception:
-            # A pause, so that others come first: the same deliveries may fail together again.
+            # A pause, so that other deliveries come first: these may fail together again.
             with contextlib.suppress(PyMongoError):
                 await self._deliveries.release(claimed, moment(self._clock()) + _RETRY_PAUSE)
             raise
@@ -280,7 +280,7 @@ class Sender:
 
 
 def _content_or_reason(webhook: Webhook, delivery: Delivery, sources: PayloadSources) -> Prepared:
-    """Return the reason if one content cannot be built, so that the others are sent."""
+    """Return the reason if one content cannot be built, so that the rest is sent."""
     try:
         return content_of(webhook, delivery, sources)
     except Unfillable as reason:
