@@ -15,7 +15,7 @@ LONG := tests/lab tests/system tests/clients tests/ops tests/scripts tests/test_
 	$(patsubst %,tests/console/test_%.py,accessibility errors figures frame live long_report many_links \
 		odd_reports report_dialogs second_factor settings shared_report sharing start unfinished_periods utm) \
 	$(patsubst %,tests/reports/%.py,test_cost answers/test_cut_reports \
-		joint_counts/test_counts joint_counts/test_unfinished_day) \
+		joint_counts/test_tables joint_counts/test_unfinished_day) \
 	$(patsubst %,tests/ingest/test_%.py,consumer_outage drain_number joint_counting partition_readers \
 		time_zone_change) \
 	tests/links/lists/test_link_lists.py tests/webhooks/sending/test_slow_receivers.py

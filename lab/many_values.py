@@ -7,7 +7,7 @@ from uuid import UUID
 from tracker.ids import new_id
 from tracker.reports import columns
 from tracker.reports.columns import CLICK_MEASURES
-from tracker.reports.joint_counts.store import JointCountStore, JointId, NewCounts
+from tracker.reports.joint_counts.store import JointCountStore, JointId, NewTable
 from tracker.reports.rollups.rollup import Rollup
 from tracker.stores.mongodb.drivers import Database
 
@@ -38,7 +38,7 @@ async def store_day(database: Database, account_id: UUID, day: date, values: int
     table = columns.of_columns({"utm_campaign": campaigns}, measures)
     one = JointId(account_id, "UTC", None, "clicks", "utm_campaign", day.isoformat())
     # Clicks, first clicks of visitors, bots, corrections.
-    await JointCountStore(database).store({one: NewCounts([values, 0, 0, 0], table)})
+    await JointCountStore(database).store({one: NewTable([values, 0, 0, 0], table)})
 
 
 def _click(account_id: UUID, day: date) -> dict[str, Any]:

@@ -16,8 +16,8 @@ from tests.reports.history import DAYS, FIRST, History, made, more
 from tracker.ingest import joint_counting
 from tracker.ingest.joint_counting import JointCounting
 from tracker.reports import limits
-from tracker.reports.joint_counts.counts import Counts
 from tracker.reports.joint_counts.due_accounts import DueAccounts, StoredTally
+from tracker.reports.joint_counts.tables import JointTables
 from tracker.reports.query import ReportQuery
 from tracker.service.services import Services
 from tracker.stores.redis import keys
@@ -160,14 +160,14 @@ async def test_a_day_that_takes_too_long_does_not_keep_others_from_being_counted
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     history = await set_the_scene(services)
-    tables = Counts.tables
+    tables = JointTables.tables
 
-    async def refused(self: Counts, by: Any, periods: Any) -> Any:
+    async def refused(self: JointTables, by: Any, periods: Any) -> Any:
         if periods[0].first == FIRST + timedelta(DAYS - 1):
             raise ExecutionTimeout("operation exceeded time limit", 50)
         return await tables(self, by, periods)
 
-    monkeypatch.setattr(Counts, "tables", refused)
+    monkeypatch.setattr(JointTables, "tables", refused)
     assert await counting(services).count_days() == DAYS - 1
     monkeypatch.undo()
     await check(services, Counted(history, HOST), query_of(history, "os", country=["DE"]))

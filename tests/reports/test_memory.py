@@ -17,7 +17,7 @@ from tracker.ids import new_id
 from tracker.reports import columns, limits
 from tracker.reports.answers.overview import read_overview
 from tracker.reports.columns import CLICK_MEASURES
-from tracker.reports.joint_counts.store import JointCountStore, JointId, NewCounts
+from tracker.reports.joint_counts.store import JointCountStore, JointId, NewTable
 from tracker.reports.memory import ReportMemory, bytes_of
 from tracker.reports.query import ReportQuery
 from tracker.service.services import Services
@@ -138,7 +138,7 @@ async def test_what_is_cached_takes_as_much_as_its_table(services: Services, tex
     )
     joint = JointCountStore(services.stores.mongodb.database)
     one = JointId(new_id(), "UTC", None, "clicks", "utm_campaign", DAY.isoformat())
-    await joint.store({one: NewCounts([50, 0, 0, 0], table)})
+    await joint.store({one: NewTable([50, 0, 0, 0], table)})
     size = await joint.size([one], ["utm_campaign"], services.stores.mongodb.reads)
     width = 1 if text.isascii() else limits.WIDE_BYTES
     lines = len("\n".join(campaigns))
@@ -153,7 +153,7 @@ async def test_what_is_cached_by_link_takes_as_much_as_its_table(services: Servi
     )
     joint = JointCountStore(services.stores.mongodb.database)
     one = JointId(new_id(), "UTC", None, "clicks", "link", DAY.isoformat())
-    await joint.store({one: NewCounts([50, 0, 0, 0], table)})
+    await joint.store({one: NewTable([50, 0, 0, 0], table)})
     assert await joint.size([one], ["link"], services.stores.mongodb.reads) == bytes_of(table)
 
 

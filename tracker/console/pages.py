@@ -50,7 +50,7 @@ class OwnHostHandler(Handler):
             self.finish(asset.body)
 
 
-class Page(OwnHostHandler):
+class PageHandler(OwnHostHandler):
     """The handler of every page. The router in the page reads the path."""
 
     def get(self) -> None:
@@ -133,7 +133,7 @@ def console_routes(
     methods = ("GET", "HEAD")
     rows: list[tuple[str, str, type[RequestHandler]]] = [
         (rf"{PREFIX}.*", f"{PREFIX}{{file}}", AssetFile),
-        (r"/console(?:/.*)?", "/console", Page),
+        (r"/console(?:/.*)?", "/console", PageHandler),
     ]
     for _, route, _ in rows:
         show_failures(route, methods)

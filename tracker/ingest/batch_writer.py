@@ -26,7 +26,7 @@ from tracker.feeds.arrivals import Arrivals
 from tracker.ingest.calendars import AccountCalendars
 from tracker.ingest.drain_number import DrainNumber
 from tracker.ingest.plan import Move, WriteSet
-from tracker.reports.rollups.cell_counts import CellCounts, DocumentKey
+from tracker.reports.rollups.full_rollups import DocumentKey, FullRollups
 from tracker.reports.rollups.rollup import Calendars, Rollup
 from tracker.reports.rollups.stored_rollups import RollupWrites, StoredRollups
 from tracker.reports.rollups.upsert import Upsert
@@ -71,7 +71,7 @@ class BatchWriter:
         self._drain_number = drain_number
         self._queue = queue
         self._writing = asyncio.Lock()
-        self._cell_counts = CellCounts(mongodb.reads)
+        self._full_rollups = FullRollups(mongodb.reads)
         self._stored_rollups = StoredRollups(mongodb.reads)
         self.calendars = AccountCalendars(mongodb)
 
@@ -84,7 +84,7 @@ class BatchWriter:
             number = await self._drain_number.number()
             calendars = await self.calendars.get(write_set.accounts(), write_set.newest())
             rollup = await _rollup(write_set, calendars)
-            full = await self._cell_counts.full(rollup.cells(), number)
+            full = await self._full_rollups.full(rollup.cells(), number)
             upserts = await _upserts(rollup, number, full)
             rollups = await self._stored_rollups.writes(upserts)
             try:
@@ -95,7 +95,7 @@ class BatchWriter:
             except OperationFailure as error:
                 if error.code not in DOCUMENT_TOO_LARGE or is_distrusted:
                     raise
-                self._cell_counts.distrust(rollup.cells())
+                self._full_rollups.distrust(rollup.cells())
                 is_distrusted = True
             else:
                 self._stored_rollups.remember(rollups)

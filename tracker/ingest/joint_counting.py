@@ -31,12 +31,12 @@ from tracker.loops import sleep_in_step
 from tracker.reports import arrays
 from tracker.reports.counted import COUNTED_DIMENSIONS
 from tracker.reports.dimensions import DOCUMENT_KINDS
-from tracker.reports.joint_counts.counts import Counts
 from tracker.reports.joint_counts.due_accounts import DueAccounts, StoredTally
 from tracker.reports.joint_counts.hour_so_far import STORING_TIME
 from tracker.reports.joint_counts.missing import missing_periods
 from tracker.reports.joint_counts.report_run import ReportRun
 from tracker.reports.joint_counts.scope import scope_of
+from tracker.reports.joint_counts.tables import JointTables
 from tracker.reports.limits import RECOUNT_SECONDS
 from tracker.reports.periods import ALLOWED_LATENESS, Period, day_period, hours_of, is_over
 from tracker.stores.mongodb.database import MongoDB
@@ -172,7 +172,7 @@ class JointCounting:
         await arrays.load()
         async with self._reader.at_one_snapshot() as reader:
             run = await self._run_of(account_id, reader)
-            counts = Counts(run, run.scope)
+            counts = JointTables(run, run.scope)
             try:
                 with pymongo.timeout(RECOUNT_SECONDS):
                     await counts.tables(COUNTED_DIMENSIONS, [period])

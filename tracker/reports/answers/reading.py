@@ -19,9 +19,9 @@ from tracker.reports.answers.selection import Selection
 from tracker.reports.columns import Columns
 from tracker.reports.counted import needed_for
 from tracker.reports.dimensions import DAY, EVENT, HOUR, LINK, TIME
-from tracker.reports.joint_counts.counts import Counts
 from tracker.reports.joint_counts.report_run import ReportRun
 from tracker.reports.joint_counts.scope import ReportScope
+from tracker.reports.joint_counts.tables import JointTables
 from tracker.reports.joint_counts.unattributed import (
     UnattributedQuery,
     separates_unattributed,
@@ -151,7 +151,7 @@ class Reading:
         self, scope: ReportScope, by: Sequence[str], periods: Sequence[Period]
     ) -> list[Columns]:
         wanted = {name: one for name, one in self._selection.values.items() if name in by}
-        tables = await Counts(self._run, scope, wanted).tables(by, periods)
+        tables = await JointTables(self._run, scope, wanted).tables(by, periods)
         if not self._by_day:
             return [table for _, table in tables]
         return [one.with_constant(DAY, period.first.isoformat()) for period, one in tables]

@@ -14,7 +14,7 @@ from tracker.reports.counted import dimensions_in
 from tracker.reports.joint_counts.documents import documents_in
 from tracker.reports.joint_counts.scan import with_missing
 from tracker.reports.joint_counts.sources import CountSources, HourPart
-from tracker.reports.joint_counts.store import ALL, CachedCounts, JointId, NewCounts
+from tracker.reports.joint_counts.store import ALL, CachedTable, JointId, NewTable
 from tracker.reports.periods import Period
 from tracker.reports.threads import in_thread, in_thread_if_large
 
@@ -26,7 +26,7 @@ async def count_so_far(
     sources: CountSources,
     now: datetime,
     one: JointId,
-    known: CachedCounts | None,
+    known: CachedTable | None,
     names: Sequence[str],
     hour: Period,
 ) -> Columns:
@@ -53,7 +53,7 @@ async def count_so_far(
 async def _known_part(
     sources: CountSources,
     one: JointId,
-    known: CachedCounts | None,
+    known: CachedTable | None,
     names: Sequence[str],
     hour: Period,
 ) -> HourPart | None:
@@ -106,6 +106,6 @@ async def _continued(
         of_stable = fingerprint.of_table(of, stable)
         tables = await in_thread(lambda: {one: stable.by(by) for one, by in new.items()})
         await sources.joint.store(
-            {one: NewCounts(of_stable, table, stable_end) for one, table in tables.items()}
+            {one: NewTable(of_stable, table, stable_end) for one, table in tables.items()}
         )
     return found

@@ -15,7 +15,7 @@ from tracker.reports.joint_counts.documents import DocumentScans, documents_in
 from tracker.reports.joint_counts.report_run import ReportRun
 from tracker.reports.joint_counts.scope import ReportScope
 from tracker.reports.joint_counts.sources import CountSources, without
-from tracker.reports.joint_counts.store import CachedCounts, JointId, NewCounts
+from tracker.reports.joint_counts.store import CachedTable, JointId, NewTable
 from tracker.reports.joint_counts.unattributed import with_unattributed
 from tracker.reports.periods import Period, is_over
 from tracker.reports.threads import in_thread
@@ -62,7 +62,7 @@ class PartHour:
 
     async def _known(
         self, one: JointId, fingerprint: list[int], names: Sequence[str], until: datetime
-    ) -> CachedCounts | None:
+    ) -> CachedTable | None:
         """Return the cached counts, if they are valid and end by `until`."""
         known = (await self._joint.find([one], names, self._run.latest)).get(one)
         if known is None or not known.is_valid(fingerprint, until):
@@ -83,7 +83,7 @@ class PartHour:
         if known is not None:
             table = await in_thread(known.table)
             new = await in_thread(columns.summed, [table, new], every)
-        await self._joint.store({one: NewCounts(fingerprint, new, until)})
+        await self._joint.store({one: NewTable(fingerprint, new, until)})
         return new
 
 

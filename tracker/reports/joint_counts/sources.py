@@ -1,6 +1,6 @@
 """The sources of a period's counts: counts by all dimensions, rollups, or all documents.
 
-`reports/joint_counts/counts` chooses the source, and caches the result. Documents are the last
+`reports/joint_counts/tables` chooses the source, and caches the result. Documents are the last
 resort: 2 to 5 µs each.
 """
 
@@ -18,7 +18,7 @@ from tracker.reports.joint_counts.report_run import RecentKey, ReportRun
 from tracker.reports.joint_counts.scan import with_missing
 from tracker.reports.joint_counts.scope import ReportScope
 from tracker.reports.joint_counts.store import (
-    CachedCounts,
+    CachedTable,
     JointCountStore,
     JointId,
     name_of,
@@ -66,7 +66,7 @@ class CountSources:
 
     async def cached(
         self, ids: Mapping[Period, JointId], names: Sequence[str]
-    ) -> dict[JointId, CachedCounts]:
+    ) -> dict[JointId, CachedTable]:
         """Return the cached counts, valid or not, in memory that is reserved before."""
         # At most one row for each click or event.
         rows = sum(self.fingerprints.of(period).count(one.of) for period, one in ids.items())
@@ -79,7 +79,7 @@ class CountSources:
     async def valid_tables(
         self,
         ids: Mapping[Period, JointId],
-        cached: Mapping[JointId, CachedCounts],
+        cached: Mapping[JointId, CachedTable],
         names: Sequence[str],
         wanted: Mapping[str, Collection[str]] | None = None,
     ) -> dict[Period, Columns]:
@@ -148,7 +148,7 @@ class CountSources:
 
     async def _by_all(
         self, of: DocumentKind, names: Sequence[str], periods: Sequence[Period]
-    ) -> dict[Period, CachedCounts]:
+    ) -> dict[Period, CachedTable]:
         """Return the cached counts by all dimensions, valid or not. Others have none."""
         ids = {
             self.id_of(of, COUNTED_DIMENSIONS, period)._replace(link_id=None): period
@@ -160,7 +160,7 @@ class CountSources:
         return {ids[one]: cached for one, cached in found.items()}
 
     def _summed(
-        self, found: Mapping[Period, CachedCounts], names: Sequence[str]
+        self, found: Mapping[Period, CachedTable], names: Sequence[str]
     ) -> dict[Period, Columns]:
         link_id = self.scope.link_id
         wanted = {} if link_id is None else {LINK: {str(link_id)}}

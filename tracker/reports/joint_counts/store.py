@@ -6,8 +6,8 @@ A document is
            period: "2026-01-31", part},
      mark, through, version, parts, rows, columns: {...}, measures: {...}, expires_at}
 
-with the table of `reports/joint_counts/columns_document`. The field `mark` is the fingerprint. All
-parts of a table share a random `version`, because two processes may store it at once. `link_id` is
+with the table of `reports/joint_counts/columns_document`. `mark` is the fingerprint. All parts of a
+table share a random `version`, because two processes may store it at once. `link_id` is
 null for the account. A part of a finished hour has the period `2026-01-31T09 part`
 (`reports/joint_counts/part_hour`). Counts of a whole period by all dimensions (`*`) do not expire:
 the others can be computed from them, even when retention has deleted the clicks.
@@ -46,6 +46,12 @@ _LINK_CHARACTERS: Final = 36
 _MAX_PARTS: Final = 2**31 - 1
 
 
+_FINGERPRINT: Final = "mark"
+"""The stored name: another one would count every day again after an upgrade."""
+
+_FIELDS: Final = (_FINGERPRINT, "through", "version", "parts", "rows", "measures")
+
+
 class JointId(NamedTuple):
     """The key of cached counts: an account or link, documents, dimensions and a period."""
 
@@ -63,16 +69,16 @@ class JointId(NamedTuple):
         return "T" in self.period
 
 
-class NewCounts(NamedTuple):
-    """Counts to cache. `through`: an unfinished hour was counted up to here."""
+class NewTable(NamedTuple):
+    """A table to cache. `through`: an unfinished hour was counted up to here."""
 
     fingerprint: list[int]
     table: Columns
     through: datetime | None = None
 
 
-class CachedCounts(NamedTuple):
-    """Cached counts, with the fields of NewCounts, and their documents."""
+class CachedTable(NamedTuple):
+    """Cached counts, with the fields of NewTable, and their documents."""
 
     fingerprint: list[int]
     through: datetime | None
@@ -113,14 +119,12 @@ class JointCountStore:
 
     async def find(
         self, ids: Collection[JointId], names: Sequence[str], reader: MongoReads
-    ) -> dict[JointId, CachedCounts]:
+    ) -> dict[JointId, CachedTable]:
         """Return the cached counts among `ids`, valid or not, with these dimensions."""
         if not ids:
             return {}
         wanted = {"_id": {"$in": [_stored(one, 0) for one in ids]}}
-        fields = {"mark": 1, "through": 1, "version": 1, "parts": 1, "rows": 1, "measures": 1} | {
-            f"columns.{name}": 1 for name in names
-        }
+        fields = dict.fromkeys(_FIELDS, 1) | {f"columns.{name}": 1 for name in names}
         found: defaultdict[JointId, list[Mapping[str, Any]]] = defaultdict(list)
         for row in await reader.find(self._cached.name, wanted, fields):
             found[_id(row["_id"])].append(row)
@@ -130,7 +134,7 @@ class JointCountStore:
                 rest = await reader.find(self._cached.name, {"_id": {"$in": others}}, fields)
                 parts += [row for row in rest if row["version"] == parts[0]["version"]]
         return {
-            one: CachedCounts(list(parts[0]["mark"]), parts[0].get("through"), names, parts)
+            one: CachedTable(list(parts[0][_FINGERPRINT]), parts[0].get("through"), names, parts)
             for one, parts in found.items()
             if len(parts) == parts[0]["parts"]
         }
@@ -164,8 +168,8 @@ class JointCountStore:
         self, ids: Collection[JointId], reader: MongoReads
     ) -> dict[JointId, list[int]]:
         wanted = {"_id": {"$in": [_stored(one, 0) for one in ids]}}
-        rows = await reader.find(self._cached.name, wanted, ["mark"])
-        return {_id(row["_id"]): list(row["mark"]) for row in rows}
+        rows = await reader.find(self._cached.name, wanted, [_FINGERPRINT])
+        return {_id(row["_id"]): list(row[_FINGERPRINT]) for row in rows}
 
     async def size(self, ids: Collection[JointId], names: Sequence[str], reader: MongoReads) -> int:
         """Return the bytes that these cached counts take at most while a report is made.
@@ -188,7 +192,7 @@ class JointCountStore:
             limits.ROW_BYTES * row["rows"] + limits.TEXT_COPIES * row["text"] for row in found
         )
 
-    async def store(self, new: Mapping[JointId, NewCounts]) -> None:
+    async def store(self, new: Mapping[JointId, NewTable]) -> None:
         """Replace many counts: all that have one part in one write."""
         # In a thread, because a large table takes some tenths of a second.
         parts = await in_thread(
@@ -220,11 +224,11 @@ class CacheBatch:
 
     def __init__(self, joint: JointCountStore) -> None:
         self._joint = joint
-        self._new: dict[JointId, NewCounts] = {}
+        self._new: dict[JointId, NewTable] = {}
         self.rows = 0
         self._since = time.monotonic()
 
-    async def add(self, one: JointId, new: NewCounts) -> None:
+    async def add(self, one: JointId, new: NewTable) -> None:
         self._new[one] = new
         self.rows += new.table.rows
         if self.rows > limits.ROWS_AT_ONCE or time.monotonic() - self._since > _BATCH_SECONDS:
@@ -247,11 +251,11 @@ def _text_bytes(values: str) -> dict[str, Any]:
     return {"$cond": [{"$eq": [size, characters]}, size, wide]}
 
 
-def _parts(one: JointId, counts: NewCounts, expires_at: datetime) -> Iterator[dict[str, Any]]:
+def _parts(one: JointId, counts: NewTable, expires_at: datetime) -> Iterator[dict[str, Any]]:
     version = new_id()
     parts = list(documents_of(counts.table))
     for number, part in enumerate(parts):
-        fields = {**part, "mark": counts.fingerprint, "version": version, "parts": len(parts)}
+        fields = {**part, _FINGERPRINT: counts.fingerprint, "version": version, "parts": len(parts)}
         if counts.through is not None:
             fields["through"] = counts.through
         if one.by != ALL or counts.through is not None:

@@ -11,7 +11,7 @@ from typing import Final
 from tracker.reports.dimensions import DOCUMENT_KINDS, EVENT, DocumentKind
 from tracker.reports.joint_counts.report_run import ReportRun
 from tracker.reports.joint_counts.sources import CountSources, without
-from tracker.reports.joint_counts.store import ALL, CachedCounts, JointId
+from tracker.reports.joint_counts.store import ALL, CachedTable, JointId
 from tracker.reports.periods import Period, hours_of, with_first_hours
 
 FEW_ROLLUPS: Final = 3000
@@ -40,7 +40,7 @@ async def hours_of_many_links(run: ReportRun, by: Sequence[str], day: Period) ->
 
 
 def counted_hours(
-    sources: CountSources, one: JointId, known: CachedCounts | None, period: Period
+    sources: CountSources, one: JointId, known: CachedTable | None, period: Period
 ) -> int:
     """Return how many of the first hours a cached sum has; 0 if it is not valid."""
     if known is None:

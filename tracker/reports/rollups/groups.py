@@ -7,7 +7,7 @@ from typing import Any
 
 from tracker.calendar import DEFAULT_ZONE
 from tracker.reports.limits import CACHED_DAYS
-from tracker.reports.rollups.cell_counts import DocumentKey
+from tracker.reports.rollups.full_rollups import DocumentKey
 from tracker.reports.rollups.layout import CHANGES, domain_cell, of_zone, with_domain
 from tracker.reports.rollups.upsert import Addition, Upsert
 from tracker.stores.mongodb.documents import shared_id

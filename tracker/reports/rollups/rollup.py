@@ -15,7 +15,7 @@ from uuid import UUID
 from tracker import visitor_dimensions
 from tracker.calendar import DEFAULT_ZONE, Calendar
 from tracker.conversions.document import COUNTED
-from tracker.reports.rollups.cell_counts import DocumentKey
+from tracker.reports.rollups.full_rollups import DocumentKey
 from tracker.reports.rollups.groups import Day, DocumentAdditions, Group, Measures, Numbers
 from tracker.reports.rollups.layout import (
     DRAIN_NUMBER,

@@ -19,11 +19,11 @@ ANSWER_SECONDS: Final = 0.3
 """The time limit of one sentinel. Then the next is asked; the last to answer is first."""
 
 
-class _PlainConnection(SafeConnection, Connection):
+class _PlainSentinelConnection(SafeConnection, Connection):
     pass
 
 
-class _TlsConnection(SafeConnection, SSLConnection):
+class _TlsSentinelConnection(SafeConnection, SSLConnection):
     pass
 
 
@@ -39,7 +39,7 @@ class Sentinels:
             "protocol": 2,
             **address.credentials,
             **(tls or {}),
-            "connection_class": _PlainConnection if tls is None else _TlsConnection,
+            "connection_class": _PlainSentinelConnection if tls is None else _TlsSentinelConnection,
         }
         self._sentinels = [
             Redis.from_pool(ConnectionPool(host=host, port=port, **options))

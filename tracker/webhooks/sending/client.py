@@ -84,7 +84,9 @@ class WebhookClient:
         answer, began = _Answer(), time.monotonic()
         error = None
         try:
-            fetching = self._http.fetch(_Request(request, answer, on_written), raise_error=False)
+            fetching = self._http.fetch(
+                _WebhookRequest(request, answer, on_written), raise_error=False
+            )
             # Tornado's client cannot end a request, and would log how a cancelled one ended.
             fetching.add_done_callback(_retrieve_exception)
             await asyncio.shield(fetching)
@@ -129,7 +131,7 @@ class _Answer:
         )
 
 
-class _Request(HTTPRequest):
+class _WebhookRequest(HTTPRequest):
     """The request for Tornado. `ReceiverConnection` calls `on_written`."""
 
     def __init__(

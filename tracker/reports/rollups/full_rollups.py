@@ -19,7 +19,7 @@ DocumentKey = tuple[bytes, str, str, bytes | None]
 """The values of a RollupId, with ids as bytes."""
 
 
-class CellCounts:
+class FullRollups:
     """The cells of one drain's documents, as far as they matter."""
 
     def __init__(self, reads: MongoReads) -> None:

@@ -24,7 +24,7 @@ from tracker.reports.joint_counts import columns_document, documents
 from tracker.reports.joint_counts.documents import DocumentScans
 from tracker.reports.joint_counts.report_run import ReportRun
 from tracker.reports.joint_counts.scope import ReportScope
-from tracker.reports.joint_counts.store import JointCountStore, JointId, NewCounts
+from tracker.reports.joint_counts.store import JointCountStore, JointId, NewTable
 from tracker.reports.periods import day_period
 from tracker.reports.query import ReportQuery
 from tracker.reports.repair.joint_check import JointCheck
@@ -166,7 +166,7 @@ async def test_counts_that_take_the_place_of_more_leave_nothing_of_them(
         values = [f"{number}" for number in range(rows)]
         table = columns.of_columns({"os": values}, {"clicks": [1] * rows})
         for stored in (one, other):
-            await joint.store({stored: NewCounts([rows], table)})
+            await joint.store({stored: NewTable([rows], table)})
     assert await cached(services) == 2 * 2
     await joint.remove([one])
     assert await cached(services) == 2

@@ -28,9 +28,9 @@ from tracker.reports.joint_counts.sources import CountSources, check_rows, witho
 from tracker.reports.joint_counts.store import (
     ALL,
     CacheBatch,
-    CachedCounts,
+    CachedTable,
     JointId,
-    NewCounts,
+    NewTable,
     name_of,
 )
 from tracker.reports.joint_counts.unfinished_day import counted_hours
@@ -41,8 +41,8 @@ from tracker.reports.threads import in_thread, in_thread_if_large
 _ANY: Final[Mapping[str, Collection[str]]] = MappingProxyType({})
 
 
-class Counts:
-    """The counts of a scope in a run. Rows without the `wanted` values may be missing."""
+class JointTables:
+    """The joint counts of a scope in a run, as tables. Rows without `wanted` values may be missing."""
 
     def __init__(
         self, run: ReportRun, scope: ReportScope, wanted: Mapping[str, Collection[str]] = _ANY
@@ -147,7 +147,7 @@ class Counts:
                 await self._run.memory.take(await _size(table))
             if caches and tables:
                 new = {
-                    self._sources.id_of(of, names, one): NewCounts(
+                    self._sources.id_of(of, names, one): NewTable(
                         self._fingerprints.of(one).of(of), table
                     )
                     for one, table in tables.items()
@@ -166,7 +166,7 @@ class Counts:
         if table is None:
             return await self._counted(ids, names, batch)
         if caches:
-            await batch.add(one, NewCounts(self._fingerprints.of(period).of(one.of), table))
+            await batch.add(one, NewTable(self._fingerprints.of(period).of(one.of), table))
         return {period: table}
 
     async def _counted(
@@ -190,7 +190,7 @@ class Counts:
             tables = await in_thread(_summed, table, new[period])
             fingerprint = self._fingerprints.of(period).of(of)
             for one, counted in tables.items():
-                await batch.add(one, NewCounts(fingerprint, counted))
+                await batch.add(one, NewTable(fingerprint, counted))
             found[period] = tables[ids[period]]
         return found
 
@@ -208,7 +208,7 @@ class Counts:
     async def _so_far(
         self,
         ids: Mapping[Period, JointId],
-        cached: Mapping[JointId, CachedCounts],
+        cached: Mapping[JointId, CachedTable],
         names: Sequence[str],
     ) -> dict[Period, Columns]:
         [(period, one)] = ids.items()
@@ -222,7 +222,7 @@ class Counts:
         return {period: table}
 
     async def _first_hours(
-        self, one: JointId, known: CachedCounts | None, names: Sequence[str], period: Period
+        self, one: JointId, known: CachedTable | None, names: Sequence[str], period: Period
     ) -> Columns:
         """Return the sum of the hours of a period, continued from the cached one, and cache it."""
         hours = await self._sources.parts_of(period)
@@ -238,7 +238,7 @@ class Counts:
             found = await self._tables_of(one.of, names, some, are_parts=True)
             table = await in_thread(columns.summed, [table, *(one for _, one in found)], names)
         await memory.resize(before)
-        new = NewCounts(self._fingerprints.of(period).of(one.of), table, period.end)
+        new = NewTable(self._fingerprints.of(period).of(one.of), table, period.end)
         await self._joint.store({one: new})
         return table
 
