@@ -42,7 +42,7 @@ _ANY: Final[Mapping[str, Collection[str]]] = MappingProxyType({})
 
 
 class JointTables:
-    """The joint counts of a scope in a run, as tables. Rows without `wanted` values may be missing."""
+    """Tables of joint counts of a scope in a run. Rows without `wanted` values may be missing."""
 
     def __init__(
         self, run: ReportRun, scope: ReportScope, wanted: Mapping[str, Collection[str]] = _ANY
