@@ -86,6 +86,15 @@ async def test_after_simultaneous_changes_everyone_has_the_last_one(services: Se
         assert await visited(services) == cached_link(last)
 
 
+async def test_a_link_is_archived_by_one_of_simultaneous_requests(services: Services) -> None:
+    made = await create_link(services, ACCOUNT)
+    archive = services.links.links.change
+    outcomes = await asyncio.gather(
+        *(archive(made.id, {"archived": True}) for _ in range(5)), return_exceptions=True
+    )
+    assert [type(one) for one in outcomes].count(NotFound) == 4
+
+
 async def test_the_version_grows_from_the_time_of_creation(services: Services) -> None:
     before = now_ms()
     made = await create_link(services, ACCOUNT)

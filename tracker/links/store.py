@@ -156,9 +156,15 @@ class Links:
         Raises NotFound if the link is missing or archived.
         """
         link = await self.find(link_id)
-        if link is None or link.archived:
+        if link is None:
             raise NotFound("short link: not found")
-        [changed] = await self.change_all([link], lambda _: fields)
+
+        def checked(stored: Link) -> Mapping[str, Any]:
+            if stored.archived:  # perhaps in the meantime
+                raise NotFound("short link: not found")
+            return fields
+
+        [changed] = await self.change_all([link], checked)
         return changed
 
     async def change_all(
