@@ -139,6 +139,11 @@ class Links:
         rows = await self._reader.aggregate(self._links.name, [*stages, group])
         return {row["_id"]: row["links"] for row in rows}
 
+    async def has_links(self, domain_id: UUID) -> bool:
+        """Return whether the domain has links that are not archived, without counting them."""
+        in_use = {"domain_id": domain_id, "archived": False}
+        return await self._links.find_one(in_use, ["_id"]) is not None
+
     async def untag(self, account_id: UUID, tag_id: UUID) -> None:
         """Remove a tag from all links, even from archived ones."""
 

@@ -278,6 +278,7 @@ OTHERS: dict[str, Query] = {
         lambda session, _: held(s, of, session),
     ),
     "how many links tags have": lambda s, of: s.links.links.count_by_tag(ACCOUNT, of.tags),
+    "any link on a domain": lambda s, of: s.links.links.has_links(of.domain.id),
     "how many links domains have": lambda s, of: s.links.links.count_by_domain(
         [of.domain.id, new_id()]
     ),

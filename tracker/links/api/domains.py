@@ -153,7 +153,7 @@ async def verify(call: LinkCall[Nothing, Nothing]) -> DomainRecord:
 async def delete(call: LinkCall[Nothing, Nothing]) -> Done:
     """Delete a custom domain. Raises BadRequest if links use it."""
     domain = await DOMAINS.find(call)
-    if await call.services.links.count_by_domain([domain.id]):
+    if await call.services.links.has_links(domain.id):
         raise BadRequest("domain_name: short links use it; archive them first")
     await call.services.domains.delete(domain.id)
     await call.audit("domain.deleted", DOMAINS.audit_object(domain))
