@@ -59,37 +59,3 @@ async def answer_within(seconds: float, query: Coroutine[Any, Any, Result]) -> R
         await cancel_and_wait(task)
         if not task.cancelled():
             task.exception()  # otherwise asyncio reports that nobody asked for it
-
-
-async def result_within(seconds: float, future: asyncio.Future[Result]) -> Result:
-    """Return the result that another task sets. Raises TimeoutError after `seconds`, and sets it.
-
-    Time is counted as by `answer_within`, whose task and wait take 8 µs more. Like that one, this
-    future is cancelled with its caller.
-    """
-    limit = _Limit(seconds, future)
-    try:
-        return await future
-    finally:
-        limit.cancel()
-
-
-class _Limit:
-    """Sets TimeoutError after `seconds`. Unlike a nested function, it leaves no garbage."""
-
-    __slots__ = ("_future", "_seconds", "_timer")
-
-    def __init__(self, seconds: float, future: asyncio.Future[Any]) -> None:
-        self._future = future
-        self._seconds = seconds / _ROUNDS
-        self._wait(_ROUNDS)
-
-    def cancel(self) -> None:
-        self._timer.cancel()
-
-    def _wait(self, rounds: int) -> None:
-        if rounds:
-            loop = asyncio.get_running_loop()
-            self._timer = loop.call_later(self._seconds, self._wait, rounds - 1)
-        elif not self._future.done():
-            self._future.set_exception(TimeoutError())
