@@ -95,6 +95,18 @@ async def test_a_link_is_archived_by_one_of_simultaneous_requests(services: Serv
     assert [type(one) for one in outcomes].count(NotFound) == 4
 
 
+async def test_a_change_stores_the_fields_for_lists_that_a_link_of_an_earlier_release_lacks(
+    services: Services,
+) -> None:
+    made = await create_link(services, ACCOUNT)
+    links, own = services.stores.mongodb["links"], {"_id": made.id}
+    stored: Any = await links.find_one(own)
+    await links.update_one(own, {"$unset": {"words": "", "utm_source": ""}})
+    changed = await services.links.links.change(made.id, {"active": False})
+    expected = {**stored, "active": False, "version": changed.version}
+    assert await links.find_one(own) == expected
+
+
 async def test_the_version_grows_from_the_time_of_creation(services: Services) -> None:
     before = now_ms()
     made = await create_link(services, ACCOUNT)

@@ -240,8 +240,11 @@ def _revised(link: Link, fields: Mapping[str, Any]) -> Link:
 
 
 def _update(revision: Revision) -> dict[str, Any]:
-    before, after = map(_document, revision)
-    fields = {name: value for name, value in after.items() if value != before[name]}
+    """Set what has changed, and the fields for lists, which a link of an earlier release lacks."""
+    before, after = as_document(revision.before), _document(revision.after)
+    fields = {
+        name: value for name, value in after.items() if name not in before or value != before[name]
+    }
     return {"q": {"_id": after["_id"]}, "u": {"$set": fields}}
 
 
