@@ -60,6 +60,7 @@ class Processes:
             # Visitors have addresses, by which the audit distinguishes them.
             trusted_proxies="1",
             store_ip=True,
+            rate_limit_account_per_hour=0,
             # The receiver is on this machine.
             webhook_allow_private=True,
             log_level="warning",
