@@ -50,6 +50,8 @@ async def change(call: LinkCall[Nothing, ChangeShortLink]) -> ShortLink:
     tag_ids = fields.get("tags", [])
     tags = await call.services.tags.find(tag_ids)
     check_own(call, [("tags", tag_id, tags.get(tag_id)) for tag_id in tag_ids])
+    if not fields:
+        return await LINKS.show(call, link)
     changed = await call.services.links.change(link.id, fields)
     if changes := await _changes(call, link, changed):
         await call.audit("short_link.changed", LINKS.audit_object(changed), changes)
