@@ -1,7 +1,7 @@
 """API keys: `trk_` and 32 random bytes. Only the SHA-256 of a key is stored.
 
-Processes remember valid keys. A revocation takes effect at once in its process, and within a second
-in all others: two if Redis cannot publish it.
+Processes cache valid keys. A revocation takes effect at once in its process, and within a second in
+every other process: two seconds if Redis cannot publish it.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence

@@ -1,6 +1,6 @@
 """When API keys were last used: noted in memory, and stored by one write for all keys.
 
-The time of a key is written at most once a minute, by whichever process. A killed process loses the
+The time of a key is written at most once a minute, by any process. A killed process loses the
 times since its last write.
 """
 
@@ -17,7 +17,7 @@ FLUSH_SECONDS: Final = 10.0
 INTERVAL: Final = timedelta(minutes=1)
 
 _MAX_WAITING: Final = 100_000
-"""Keys whose time waits; uses of further ones are not noted."""
+"""Keys whose time may wait. Uses of further keys are not noted."""
 
 _KEYS_PER_COMMAND: Final = 1000
 

@@ -208,7 +208,7 @@ def _email(invitation: Invitation, form: JoinForm) -> str:
 
 
 def _check_still_valid(reset: Invitation, members: list[Member]) -> None:
-    """An account may reset only members of no other: its maker would get into the others."""
+    """Members of another account cannot be reset: the maker of the link would enter it too."""
     now_in = [(one.account_id, one.role) for one in members]
     if reset.account_id is not None and now_in != [(reset.account_id, reset.role)]:
         raise token_expired()

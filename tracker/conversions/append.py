@@ -32,7 +32,7 @@ MAX_CLAIMS: Final = 8
 """Fewer than motor has threads. Waiting here does not count as a failure of MongoDB."""
 
 MAX_REPEATED: Final = 200
-"""Conversions whose repeats wait. Meanwhile repeats of further conversions are not counted."""
+"""Conversions whose repeats may wait. Repeats of further conversions are not counted."""
 _UNSTORED_SECONDS: Final = 600
 """Repeats wait so long for a conversion that is still in the journal."""
 
@@ -79,7 +79,7 @@ class Repeats:
             await self._events.bulk_write(counted, ordered=False)
 
     def _repeated(self, first: int) -> _Repeated | None:
-        """Return what waits for a conversion; None if others fill the memory for it."""
+        """Return the waiting repeats of a conversion; None if there is no room for them."""
         if first not in self._waiting and len(self._waiting) >= MAX_REPEATED:
             return None
         repeated = self._waiting.setdefault(first, _Repeated())

@@ -12,7 +12,7 @@ class Conversion(JournalRecord, frozen=True, tag="e"):
     - `transaction_scope`: the event configuration, else the account, else the click.
     - `checked`: the account's rules were checked before the answer (`conversions/rules`).
     - `test`: the account sent it to try its set-up.
-    - `warnings` of its answer, None if it had none. Those of 1.0.0 have no such field.
+    - `warnings` of its answer, None if it had none. Records of 1.0.0 have no such field.
     """
 
     id: int

@@ -208,7 +208,7 @@ def is_notified(conversion: ConversionDocument) -> bool:
 def unchanged(conversion: ConversionDocument) -> dict[str, Any]:
     """Return a filter for the stored conversion, while its notification is in the same state.
 
-    A missing field and null match alike, but no conversion changes from one to the other.
+    Null matches a missing field too, but no conversion changes from one to the other.
     """
     return {_NOTIFICATION: conversion.get("tell_at")}
 

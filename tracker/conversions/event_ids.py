@@ -6,7 +6,7 @@
   safe for it: a replica or a backup could restore a block that was taken.
 - A lost counter starts GAP_IDS above the highest stored id, beyond all reserved ids.
 
-Guarantee: no id is given twice, whichever store is lost.
+Guarantee: no id is given twice, even if a store is lost.
 """
 
 import asyncio

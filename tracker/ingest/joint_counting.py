@@ -1,11 +1,11 @@
 """Joint counts of periods by all dimensions, made before a report needs them.
 
-A lease lets one drain work, only while drains keep up with the journal. Joint counts by fewer
-dimensions are made from these, and they outlive the clicks. A large day is counted by the hour, to
-limit time and memory. An hour above the day's limit in `reports/limits` is left out.
+One drain materialises them, by a lease, while drains keep up with the journal. Joint counts by
+fewer dimensions are aggregated from them, also after the clicks have expired. A large day is
+counted by the hour, to limit time and memory. An hour above the limit of a day has none.
 
-An account is checked when it has new arrivals, and when its day is over. One with a burst of clicks
-is checked within a minute. An account without arrivals costs nothing.
+An account is checked when it has new arrivals, within a minute after a burst of clicks, and when
+its day is over. An account without arrivals costs nothing.
 """
 
 import asyncio
@@ -53,8 +53,8 @@ LARGE_HOUR: Final = 1_000
 """Clicks or events above which an hour of an unfinished day is counted ahead too."""
 
 BUSY_BYTES: Final = 16 * LARGE_HOUR // 12
-"""An account is checked again on the same day if its new arrivals have more than this: what a large
-hour has in five minutes."""
+"""An account is checked again on the same day if its new arrivals have more bytes than this: five
+minutes of a large hour."""
 
 MANY_STORED: Final = 20_000
 """An account is checked again after a drain has stored this many of its clicks and events. A report

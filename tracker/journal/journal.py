@@ -1,7 +1,7 @@
 """The journal: makes records durable before a visitor or a postback is answered.
 
-- Appends to Redis are group commits: one round trip carries all waiting records, one XADD those of
-  a stream.
+- Appends to Redis are group commits: one round trip for all waiting records, one XADD for each
+  stream.
 - Groups go to the spool while Redis is unavailable, for a later replay. If it fails too, so does
   the append.
 - A Redis Cluster has `ClusterJournal`.

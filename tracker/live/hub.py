@@ -44,7 +44,7 @@ _COUNT_AGAIN_SECONDS: Final = 5.0
 """The pause after a failed count."""
 
 _COUNTS_AT_ONCE: Final = 8
-"""Accounts that are counted at once, so that a slow count does not delay all others."""
+"""Accounts that are counted at once, so that one slow count delays no other account."""
 
 _UNREACHABLE = (PyMongoError, RedisError, OSError, TimeoutError)
 

@@ -1,7 +1,7 @@
 """Comparison of a report with other days: their range, and the change. Pure.
 
-Unfinished days are compared with the same part of the others. Otherwise any morning would look like
-a loss.
+Unfinished days are compared with the same part of the other days. Otherwise any morning would look
+like a loss.
 """
 
 from calendar import monthrange

@@ -3,7 +3,7 @@
 Schemas, filters, feeds, files and the console follow from its rows.
 
 - A *counted* dimension is a column of joint counts.
-- Others are `derived_from` one or two: a counted dimension, or the day.
+- A *derived* one is computed from its `derived_from`: a counted dimension, or the day and hour.
 - A tag belongs to links, and is joined when a report is read.
 """
 
@@ -160,7 +160,7 @@ _SOURCES: Final = {source.name: source for source in SOURCES}
 
 
 def _families(names: Iterable[str]) -> Filter:
-    """Return the filter of families. Earlier releases stored some others, which stay as given."""
+    """Return the filter of families. Earlier releases stored further families, kept as given."""
     known = {name.casefold(): name for name in (*names, "Other", UNKNOWN)}
     return Filter(
         "families, named as in reports, in any case",

@@ -1,7 +1,7 @@
 """The table of background loops, by the phase of a process in which they run.
 
 A phase may begin after those above it, and ends before them. `tracker/loops` restarts each loop
-after an error. The loops of a drain get an event that tells them to finish; others are cancelled.
+after an error. The loops of a drain get an event that tells them to finish; the rest is cancelled.
 """
 
 import asyncio

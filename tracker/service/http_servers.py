@@ -37,7 +37,7 @@ IN_FLIGHT_SECONDS: Final = 8.0
 """How long a stop waits for requests in flight."""
 
 EXPORTS_SECONDS: Final = 4.0
-"""A stop waits less for exports. Those of a slow reader would take the time of all."""
+"""A stop waits less for exports. A slow reader's would take the time of all."""
 
 LIMITS: Final = Limits(target_bytes=56 * 1024, head_bytes=64 * 1024)
 """Longer than an event's query, so that the handler rejects the query. Pages of any origin can read

@@ -29,7 +29,7 @@ from tracker.stores.startup.redis_advice import redis_advice
 log = structlog.get_logger(__name__)
 
 PREPARE_TIMEOUT_SECONDS = 5.0
-"""The wait of a start for MongoDB's indexes. Those of a large collection take minutes."""
+"""The wait of a start for MongoDB's indexes. A large collection's take minutes."""
 
 _GC_OBJECTS_OF_REQUESTS = 10_000
 """For processes with visitors, who wait for half a millisecond then. A list of 25 links makes 700

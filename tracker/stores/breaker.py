@@ -1,6 +1,6 @@
 """A circuit breaker: for a moment after a store has failed, requests do not wait for it.
 
-Our own overload does not open it, or one client could have all others refused.
+Our own overload does not open it, or one client could have every other one refused.
 """
 
 import asyncio

@@ -136,7 +136,7 @@ def public_error(
 ) -> OpenApiPart:
     """Describe an error of an operation that needs no key, by default as usual for the status.
 
-    `media_types` are the others besides JSON.
+    `media_types` are offered besides JSON.
     """
     _, usual, usual_example = ERRORS[status]
     content = _error_content(example or usual_example) | {

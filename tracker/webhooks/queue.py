@@ -3,7 +3,7 @@
 It has a time for each webhook with something due, and the time of the account's turn. A webhook is
 added after its delivery is stored. Senders take accounts in turn, and settle what is left.
 
-- A turn that is over goes to the back. So the next account is that served longest ago.
+- After its turn an account goes to the back: the next account was served longest ago.
 - Accounts that are hardly late are found apart, so that no other account's backlog delays them.
 
 Guarantee: a time may be too early, none is too late but for the pause of a blocked account. Only
@@ -36,7 +36,7 @@ BLOCKED: Final = timedelta(seconds=1)
 """The pause of an account whose receivers take no more requests, while others wait behind it."""
 
 FRESH: Final = timedelta(seconds=5)
-"""An account whose first due delivery is late by less is found apart."""
+"""An account whose first due delivery is less late than this is found apart."""
 
 _NEVER: Final = datetime(9999, 1, 1, tzinfo=UTC)
 

@@ -1,7 +1,6 @@
 """Repair of the queue: a loop of each drain adds webhooks whose deliveries it would miss.
 
-These are deliveries of a process that died before it added them, and of an earlier release, which
-has no queue.
+A process died before it added them, or an earlier release stored them, which has no queue.
 """
 
 import asyncio
@@ -23,7 +22,7 @@ INTERVAL_SECONDS: Final = 30.0
 
 AHEAD: Final = timedelta(seconds=2 * INTERVAL_SECONDS)
 """Later deliveries are left to later rounds. A round that reads 10,000 webhooks takes 0.5 s of a
-core, and one that leaves them 0.02 s."""
+core, a round that leaves them 0.02 s."""
 
 _WEBHOOKS_AT_ONCE: Final = 500
 """Webhooks that the event loop works on without a pause."""

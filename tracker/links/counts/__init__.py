@@ -1,1 +1,1 @@
-"""Kept counts of links, by state and tag. Knows nothing of a link but what is counted."""
+"""Kept counts of links, by state and tag. Knows only the counted fields of a link."""

@@ -43,7 +43,7 @@ class CountedLink(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CountKey(NamedTuple):
-    """What is counted: the links of an account with a tag, or all of them."""
+    """The key of a count: the links of an account with a tag, or all of them."""
 
     account_id: UUID
     tag_id: UUID | None
@@ -134,7 +134,7 @@ async def change_in_pieces(
 async def find_counts(
     reads: MongoReads, account_id: UUID, tag_ids: Collection[UUID] = ()
 ) -> KeptCounts | None:
-    """Return the kept counts; None if those of the account are not complete yet."""
+    """Return the kept counts; None until the account's counts are complete."""
     stages = count_stages(account_id, tag_ids)
     rows = await reads.with_binary_ids().aggregate(LINK_COUNTS, stages, at_most=1 + len(tag_ids))
     return kept_counts(rows, tag_ids)

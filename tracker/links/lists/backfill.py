@@ -57,7 +57,7 @@ class LinkListBackfill:
 
 
 def _update(link: dict[str, Any]) -> dict[str, Any] | None:
-    """Return the update of a link; None if it has its fields. A link that changes meanwhile has."""
+    """Return the update of a link; None if it has its fields, as any link that changes now has."""
     words = words_of(*(link[name] for name in _TEXTS))
     fields = {**utm_of(link["destination_url"]), "words": words}
     if all(name in link and link[name] == value for name, value in fields.items()):

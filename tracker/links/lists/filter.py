@@ -85,8 +85,8 @@ def _index_of(wanted: LinkFilter, order: LinkOrder, leading: int | None) -> str:
 def _conditions(wanted: LinkFilter, order: Order, leading: int | None) -> dict[str, Any]:
     """Return the conditions of a filter for a list in an order.
 
-    `leading` is the condition of words that the index of words looks up. Without it, each link in
-    the list's order is compared: in 2 µs by the fields of its UTM values, in up to 30 by its words.
+    `leading` is the condition that the index of words looks up. Without it, each link is filtered
+    in the list's order: 2 µs by the fields of its UTM values, up to 30 by its words.
     """
     matching: dict[str, Any] = {"archived": wanted.archived}
     if wanted.tags:
@@ -101,7 +101,7 @@ def _conditions(wanted: LinkFilter, order: Order, leading: int | None) -> dict[s
     else:
         others = word_conditions(wanted, order)
         matching |= others.pop(leading)
-        # MongoDB takes no index for these, whichever it would prefer.
+        # The double negation keeps MongoDB from an index for these words.
         filters = [{"$nor": [{"words": {"$nin": one["words"]["$in"]}}]} for one in others]
     filters += _of_url(wanted)
     return matching | ({"$and": filters} if filters else {})

@@ -173,7 +173,7 @@ def _stages(plan: ListPlan, skip: int, limit: int, after: Position | None) -> li
 
 
 def _links(account_id: UUID, rows: list[dict[str, Any]]) -> list[Link]:
-    """Return the links of rows. It adds fields to these: copies would take as long again."""
+    """Return the links of rows. It adds fields to the rows: copies would double the time."""
     for row in rows:
         row["id"] = row["_id"]
         row["account_id"] = account_id

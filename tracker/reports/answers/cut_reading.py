@@ -1,6 +1,6 @@
 """The counts of a query whose last day is cut off at a moment.
 
-Earlier days are read like any others. The last day has whole hours, from rollups or joint counts,
+Earlier days are read as usual. The last day has whole hours, from rollups or joint counts,
 and a part of an hour, from documents.
 """
 

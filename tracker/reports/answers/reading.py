@@ -157,7 +157,7 @@ class Reading:
         return [one.with_constant(DAY, period.first.isoformat()) for period, one in tables]
 
     def _few_links(self) -> Sequence[UUID] | None:
-        """Return the links to read; None for all. Those of a filter may be too many to name."""
+        """Return the links to read; None for all. A filter may match too many links to name."""
         links = self._links
         return links if links is not None and len(links) <= FEW_ROLLUPS else None
 

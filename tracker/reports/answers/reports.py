@@ -1,4 +1,4 @@
-"""Reports: those of a request are read in one snapshot, so that their figures agree."""
+"""Reports: one snapshot for all reports of a request, so that their figures agree."""
 
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable

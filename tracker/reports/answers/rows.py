@@ -159,7 +159,7 @@ def rows_of(
     calendar: Calendar,
     host: str,
 ) -> ReportRows:
-    """Return the rows, except those of zeros."""
+    """Return the rows that are not all zeros."""
     keyed = _keyed(table, group_by, calendar, host).by([group_by])
     column = keyed.dimensions[group_by]
     measures = _of_bots(keyed, bots)

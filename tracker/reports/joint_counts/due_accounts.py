@@ -26,12 +26,12 @@ class DueAccounts:
         self._due = database["joint_counts_due"]
 
     async def at(self, moment: datetime) -> list[UUID]:
-        """Return some of the accounts that are due by then, those that wait longest first."""
+        """Return some of the accounts that are due by then, longest waiting first."""
         found = self._due.find({"due_at": {"$lte": moment}}, ["_id"]).sort("due_at", 1)
         return [row["_id"] for row in await found.limit(_ACCOUNTS_AT_ONCE).to_list(None)]
 
     async def add(self, account_ids: Collection[UUID], due_at: datetime) -> None:
-        """Add accounts. Those that are in the queue keep their time."""
+        """Add accounts. An account in the queue keeps its time."""
         await self._update(account_ids, {"$setOnInsert": {"due_at": due_at}})
 
     async def hasten(self, account_ids: Collection[UUID], due_at: datetime) -> None:

@@ -1,4 +1,4 @@
-"""Fingerprints of the rollups of a period. Cached counts with the same one are still valid.
+"""Fingerprints of a period's rollups. Cached counts with an equal fingerprint are valid.
 
 Clicks and counted events are only ever added. A value that moves adds to `changes` or `corrections`
 (`reports/rollups/rollup`).

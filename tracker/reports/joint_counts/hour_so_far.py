@@ -57,7 +57,7 @@ async def _known_part(
     names: Sequence[str],
     hour: Period,
 ) -> HourPart | None:
-    """Return the counts of the longest part that are valid; None if there are none."""
+    """Return the valid counts of the longest part; None without any."""
     fingerprint = sources.fingerprints.of(hour)
     part = None
     left = fingerprint.count(one.of)
@@ -81,14 +81,14 @@ async def _continued(
 ) -> Columns:
     """Count the documents after a part, and return the sum by its dimensions.
 
-    The sum is cached for each of the `new` counts if it is whole, or saves the next much.
+    The sum is cached for each of the `new` counts if it is whole, or has many new documents.
     """
     of = next(iter(new)).of
     fingerprint = sources.fingerprints.of(hour)
     names, expected = list(part.table.dimensions), fingerprint.count(of)
     is_few = expected - documents_in(part.table) <= limits.FEW_DOCUMENTS
     if part.is_cached and is_few and stable_end < hour.end:
-        # They are read at once, and again by the next report.
+        # Few documents: the next report reads them again.
         recent = await sources.recent(of, names, hour, part.through)
         rows = part.table.rows + recent.rows
         return await in_thread_if_large(rows, columns.summed, [part.table, recent], names)

@@ -135,7 +135,7 @@ class CountSources:
     async def so_far_by_all(
         self, of: DocumentKind, names: Sequence[str], hour: Period
     ) -> HourPart | None:
-        """Return valid counts of a part of an hour, from those by all dimensions."""
+        """Return valid counts of a part of an hour, from counts by all dimensions."""
         cached = (await self._by_all(of, names, [hour])).get(hour)
         if cached is None or cached.through is None:
             return None
@@ -149,7 +149,7 @@ class CountSources:
     async def _by_all(
         self, of: DocumentKind, names: Sequence[str], periods: Sequence[Period]
     ) -> dict[Period, CachedTable]:
-        """Return the cached counts by all dimensions, valid or not. Others have none."""
+        """Return the cached counts by all dimensions, valid or not: of days and hours alone."""
         ids = {
             self.id_of(of, COUNTED_DIMENSIONS, period)._replace(link_id=None): period
             for period in periods

@@ -10,7 +10,7 @@ with the table of `reports/joint_counts/columns_document`. `mark` is the fingerp
 table share a random `version`, because two processes may store it at once. `link_id` is
 null for the account. A part of a finished hour has the period `2026-01-31T09 part`
 (`reports/joint_counts/part_hour`). Counts of a whole period by all dimensions (`*`) do not expire:
-the others can be computed from them, even when retention has deleted the clicks.
+counts by fewer follow from them, even when retention has deleted the clicks.
 """
 
 import time

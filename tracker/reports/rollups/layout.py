@@ -20,7 +20,7 @@ where a CELL has the measures that are not zero:
 documents of its drain number, so drains never wait for each other. Reports add up
 all numbers. Further cells of a full document have further numbers (`reports/rollups/parts`).
 
-Days and hours are those of the account's calendar. Hours are numbered from the start of the day, up
+Days and hours follow the account's calendar. Hours are numbered from the start of the day, up
 to "24" and more. Outside UTC, `of` ends with the calendar's `zone`, as in `account Europe/Berlin`.
 It stays when the account changes its zone.
 """

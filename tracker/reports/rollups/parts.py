@@ -1,8 +1,8 @@
 """The parts of rollups with many cells, so that no document grows without a bound.
 
 Nothing limits the domains and event configurations of an account. A document takes MAX_CELLS cells
-of both. Then they go to PARTS further documents, by their names. Those have drain numbers that no
-drain has. Reports add up all numbers, so none knows of parts.
+of both. Further cells go to PARTS documents by their names, under drain numbers that no drain has.
+Reports add up all numbers, so none knows of parts.
 """
 
 from collections.abc import Collection, Mapping

@@ -1,9 +1,9 @@
-"""The rollups of a drain that are stored already. Others are inserted, at a third of the cost.
+"""The rollups of a drain that are stored already. New ones are inserted, at a third of the cost.
 
-Only drains with one number write the same documents. So a drain remembers those that it knows to be
-stored, and asks MongoDB for the rest. If many in succession were not stored, as on a day that has
-just begun, it takes the others for not stored either. It may be wrong: a stored document is updated
-by an upsert, and a second insert is a duplicate, with which nothing of the transaction is stored.
+Only drains with one number write the same documents. So a drain remembers the ids that it has seen
+stored, and asks MongoDB for the rest. After many misses in succession, as on a day that has just
+begun, it inserts the rest unasked. Both may be wrong: an upsert inserts a missing document, and the
+insert of a stored one is a duplicate key, with which the transaction stores nothing.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ Statement = Mapping[str, Any]
 class RollupWrites(NamedTuple):
     """Documents to insert, and statements of the `update` command.
 
-    `hashes` are those of all ids. `is_guess`: not all of the inserts were looked up.
+    `hashes` has a hash of every id. `is_guess`: not all of the inserts were looked up.
     """
 
     inserts: list[dict[str, Any]]

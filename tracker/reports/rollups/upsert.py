@@ -87,7 +87,7 @@ class Upsert(NamedTuple):
         return statement_of(self.id, self.increments(), self.domain_name)
 
     def document(self) -> dict[str, Any]:
-        """Return the document that the statement would insert. Others share its cells."""
+        """Return the document that the statement would insert. Documents share equal cells."""
         fields: dict[str, Any] = {"_id": self.id}
         if self.domain_name is not None:
             fields["domain_name"] = self.domain_name

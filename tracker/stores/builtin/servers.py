@@ -1,6 +1,6 @@
 """The two built-in servers: command lines, addresses, and checks that they are ready.
 
-Both keep data and log in private folders. They have no passwords. Those of a trial listen on a
+Both keep data and log in private folders. They have no passwords. A trial's listen on a
 Unix socket that only its owner may open; laboratory and tests also start some on 127.0.0.1.
 """
 

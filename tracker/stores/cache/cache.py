@@ -246,7 +246,7 @@ class Cache(Generic[Value]):
             await self._query(name, copy)
 
     def _decoded(self, copy: Found) -> Loaded[Value] | None:
-        """Return what a copy says; None if MongoDB has to be asked."""
+        """Return the value of a copy; None if MongoDB has to be asked."""
         if copy.current:
             with contextlib.suppress(msgspec.DecodeError):  # another release wrote it
                 return Loaded(

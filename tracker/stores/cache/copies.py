@@ -36,7 +36,7 @@ UPDATE_SECONDS: Final = MONGODB_TIMEOUT_SECONDS + 5
 _HEADER: Final = Struct(">q4s")
 
 _NO_COPY: Final = _HEADER.pack(-1, UNKNOWN_SERVER)
-"""What `begin_update` stores where there is no copy, so that a reader stores no old value."""
+"""The placeholder of `begin_update` for a missing copy, so that no reader stores an old value."""
 
 _COPIES_PER_SCRIPT: Final = 100
 """Redis answers no other client until a script ends."""
@@ -94,7 +94,7 @@ class Copy(NamedTuple):
 
 
 class Found(NamedTuple):
-    """What Redis holds of a name: None if nothing, empty for a miss, else an encoded value.
+    """The copy of a name in Redis: None if there is none, empty for a miss, else encoded.
 
     `server` holds the name now. A value that is not `current` may be older than an answered change.
     Unless `settled`, a change may be under way. `version` is that of the value.

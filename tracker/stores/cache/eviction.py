@@ -1,8 +1,8 @@
-"""The copies in Redis that have been unused for longest make room before other writes are skipped.
+"""Approximate LRU eviction of copies in Redis, before other writes are skipped.
 
-One process evicts, by a lease, at a bounded rate. Redis knows since when it has read a key. From
-each piece of the keys, which are in the order of their hashes, the longest unused go: so no process
-needs a list of all.
+One process evicts, by a lease, at a bounded rate. Redis knows the idle time of each key. A scan
+returns keys in the order of their hashes. From each page of it the longest unused are evicted, so
+no process sorts all keys.
 """
 
 import asyncio
@@ -23,13 +23,11 @@ from tracker.stores.redis.memory_budget import EVICT_FROM, EVICT_UNTIL, Budget
 log = structlog.get_logger(__name__)
 
 UNUSED_SECONDS: Final = 600
-"""Copies used since then stay. A process reads one again that is in steady use, before memory
-forgets it. Longer than a change takes, in which a copy keeps readers from storing an
-old value."""
+"""Copies used since then stay. A process reads a copy in steady use again before memory forgets
+it. Longer than a change takes, in which a copy keeps readers from storing an old value."""
 
 EVICTED_SHARE: Final = 8
-"""One of so many copies of a piece goes. A smaller share is slower, and closer to the order of all
-copies."""
+"""One of so many copies of a page goes. A smaller share is slower, and closer to exact LRU."""
 
 KEYS_AT_ONCE: Final = 200
 PAUSE_SECONDS: Final = 0.05
@@ -54,7 +52,7 @@ return evicted
 class CopyEviction:
     """The loop of a process that evicts copies from a Redis that fills up.
 
-    `prefixes` are those of names that have copies, such as `link`.
+    `prefixes` begin the names of copies, such as `link`.
     """
 
     def __init__(self, redis: Redis, budget: Budget, prefixes: Sequence[str]) -> None:

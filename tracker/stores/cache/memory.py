@@ -15,7 +15,7 @@ MEMORY_SECONDS: Final = 300.0
 """How long a value is trusted while the process hears of every change."""
 
 UNSETTLED_SECONDS: Final = 10.0
-"""How long a value is trusted that was read during a change, whose writer may die unheard."""
+"""The time to live of a value read during a change, whose writer may die silently."""
 
 MISS_MEMORY_SECONDS: Final = 5.0
 
@@ -23,7 +23,7 @@ MAX_DECODED: Final = 2_000
 """Values that are kept as objects too, at 500 bytes each. Decoding one takes 0.2 µs."""
 
 TIMES: Final = Struct("=df")
-"""What precedes an encoded value: when it was loaded, and for how long it is trusted."""
+"""The header of an encoded value: when it was loaded, and for how long it is trusted."""
 
 Value = TypeVar("Value")
 

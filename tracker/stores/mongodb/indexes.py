@@ -186,8 +186,8 @@ LISTS: Final[Mapping[str, str]] = dict.fromkeys(
     ),
     "by_account",
 )
-"""The index of each list whose filters are few, by collection. Without a name MongoDB would try all
-that begin with the same field, on as many documents as the account has."""
+"""The index of each list with few filters, by collection. Without this hint MongoDB would try each
+index that begins with the same field, on all documents of the account."""
 
 LINK_LISTS: Final[Mapping[str, str]] = {
     "newest": "by_account",

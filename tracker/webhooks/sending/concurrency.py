@@ -7,8 +7,8 @@ MAX_PAYLOAD_BYTES until its size is recorded, and of none once its payload is wr
 - Degraded webhooks (failing or slow) share at most half of all permits, untested ones a quarter.
 - One account has at most a quarter of all permits, and half of either share.
 
-Guarantee: hanging receivers of one account never delay another's. After a start, those of several
-accounts delay untested ones until they count as slow, or for an attempt if too many hang.
+Guarantee: hanging receivers of one account never delay another's. After a start, hanging receivers
+of several accounts delay untested ones until they count as slow, or, if too many, for an attempt.
 """
 
 from collections import Counter

@@ -23,7 +23,7 @@ const UNITS = [
   [60, "minute"],
 ];
 
-/** All reasons of clicks to be a bot's, and none: what only conversions with a click have. */
+/** All values of `bot` that a click can have: the filter for conversions with a click. */
 const WITH_CLICK = [
   "none",
   "prefetch",
@@ -53,7 +53,7 @@ export function ConversionCharts({ filters: { status, event, link, from, to, ...
 }
 
 /**
- * Return the days of the charts: those of the log, at most as many as a report has; else the last.
+ * Return the days of the charts: the log's, up to the most days of a report; else the last days.
  */
 function daysOf(from, to) {
   const end = to || today();
@@ -98,7 +98,7 @@ function Days({ days, filters }) {
   </section>`;
 }
 
-/** The delays are those of the account. */
+/** The delays are of the whole account. */
 function Delays() {
   const delays = useLoad((signal) => api.get("/api/conversions/delays", {}, signal), []);
   if (delays.error) return html`<${ErrorNote} error=${delays.error} retry=${delays.reload} />`;

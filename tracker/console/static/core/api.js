@@ -6,14 +6,14 @@ import { queryText } from "console/core/url";
 
 const TIMEOUT_MS = 15_000;
 
-/** Requests that may renew the session, as long as they have no answer; and how many there were. */
+/** Requests in flight that may renew the session, and the number of all such requests so far. */
 const changing = new Set();
 let changes = 0;
 const CHANGING = /^\/api\/session(\/|$)/;
 
 /**
- * An answer that is an error, or none at all (`status` 0). `text` is the API's; `words` say
- * the same to people, if there are any. The message adds when to try again.
+ * An error answer, or no answer at all (`status` 0). `text` is the API's, `words` are the console's
+ * for people, if it has any. The message adds when to try again.
  */
 export class ApiError extends Error {
   constructor(status, code, text, { retryAfter = 0, progress = 0, words = "" } = {}) {

@@ -86,7 +86,7 @@ export function Button({
   </button>`;
 }
 
-/** A link that downloads all rows of a list that these filters find, not only those of a page. */
+/** A link that downloads all rows that match the filters of a list, not only one page. */
 export function CsvButton({ path, query }) {
   const href = path + queryText(owned({ ...query, page: null, format: "csv" }));
   return html`<${Button} icon="download" href=${href} download>CSV<//>`;

@@ -30,12 +30,12 @@ export function textFields(isNew) {
 export const SLUG = /^[\w-]{1,64}$/;
 export const SLUG_RULE = "1 to 64 of A-Z a-z 0-9 _ -";
 
-/** Return the texts of a link by name; those that it lacks are empty. */
+/** Return the texts of a link by name; a missing text is empty. */
 export function textsOf(link) {
   return Object.fromEntries(TEXTS.map(({ name }) => [name, link[name] ?? ""]));
 }
 
-/** Return `fields` without those that are empty. */
+/** Return the `fields` that are not empty. */
 export function given(fields) {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== ""));
 }

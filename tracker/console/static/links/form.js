@@ -92,7 +92,7 @@ function editable(link) {
   };
 }
 
-/** Return the fields that differ from those of the link. */
+/** Return the fields that differ from the link's. */
 function changed(link, fields) {
   const before = editable(link);
   return Object.fromEntries(

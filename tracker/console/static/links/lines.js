@@ -61,7 +61,7 @@ export function readLinks(typed, chosen) {
   return { separator, unsure, ignored: [], rows: withoutRepeats(rows) };
 }
 
-/** Return the columns that headings stand for; null for others. */
+/** Return the column of each heading; null for an unknown one. */
 function columnsOf(headings) {
   const plain = headings.map((one) => one.toLowerCase().replace(/[^\p{L}\p{N}]/gu, ""));
   const columns = plain.map(
@@ -143,7 +143,7 @@ function row(
   };
 }
 
-/** Return what a cell says, as spreadsheets and people write it; undefined if it is neither. */
+/** Return yes or no of a cell, as spreadsheets and people write it; undefined if it is neither. */
 function truth(cell) {
   const text = cell.toLowerCase();
   return TRUE.includes(text) || (FALSE.includes(text) ? false : undefined);

@@ -31,13 +31,13 @@ export const isConnected = signal(false);
 
 let stopCurrent = null;
 
-/** Hear what lands in the account of the session, until another account is chosen or it ends. */
+/** Receive new rows of the session's account, until another account is chosen or it ends. */
 export function start() {
   stop();
   stopCurrent = share(session.peek().account.id);
 }
 
-/** Hear nothing more, and forget what was heard. */
+/** Close the stream, and forget its rows. */
 export function stop() {
   stopCurrent?.();
   stopCurrent = null;

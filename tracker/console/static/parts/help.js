@@ -1,4 +1,4 @@
-/** The list of keyboard shortcuts: those of every page, and those of the page on screen. */
+/** The list of keyboard shortcuts: of every page, and of the page on screen. */
 
 import { shortcuts } from "console/core/hooks";
 import { html } from "console/core/html";
