@@ -1,12 +1,19 @@
-"""The connections that an address may open, by the settings."""
+"""The connections that an address may open, by the settings, and the end of all at a stop."""
 
+import asyncio
 import resource
+import socket
+from contextlib import AsyncExitStack
 
 import pytest
 
 from config.settings import Settings, read
+from tests.live.watching import begun, connected
+from tests.waiting import PATIENCE_SECONDS
 from tracker.access.client_address import ClientAddress
-from tracker.service.http_servers import RESERVED_FILES, make_admission
+from tracker.service import http_servers
+from tracker.service.http_servers import RESERVED_FILES, make_admission, serve_requests
+from tracker.service.services import Services
 
 STRANGER, LOOPBACK, PROXY = "203.0.113.7", "127.0.0.1", "10.0.0.9"
 PRODUCTION = {
@@ -63,3 +70,26 @@ def test_one_address_gets_half_of_the_connections_however_few_they_are(
     monkeypatch.setattr(resource, "setrlimit", lambda *_: None)
     assert open_by(STRANGER, Settings()) == 50
     assert open_by(LOOPBACK, Settings()) == 100
+
+
+async def test_a_stop_ends_live_streams_at_once_and_accepts_no_connections(
+    settings: Settings, indexed: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    services = Services(settings)
+    services.prepared.set()
+    # Without its end a stream lasts for the whole time.
+    monkeypatch.setattr(http_servers, "IN_FLIGHT_SECONDS", 10 * PATIENCE_SECONDS)
+    account = await services.accounts.accounts.create("Acme")
+    _, secret = await services.access.api_keys.create(account.id, "k")
+    listening = socket.create_server(("127.0.0.1", 0))
+    address = listening.getsockname()
+    stream = connected(address[1], account.id, f"Authorization: Bearer {secret}")
+    async with AsyncExitStack() as server:
+        await server.enter_async_context(serve_requests(services, [listening]))
+        async with begun(stream) as watcher:
+            async with asyncio.timeout(PATIENCE_SECONDS):
+                await server.aclose()
+            assert await watcher.next("end") == {"reason": "stopping"}
+    with pytest.raises(ConnectionRefusedError):
+        await asyncio.open_connection(*address)
+    await services.close()
