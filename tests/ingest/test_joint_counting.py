@@ -91,6 +91,25 @@ async def test_a_day_is_counted_once_and_again_when_a_click_lands_late(services:
     await check(services, Counted(later, HOST), query_of(later, "os", country=["DE"]))
 
 
+async def test_values_that_were_counted_ahead_outlive_their_clicks_whatever_lands_later(
+    services: Services,
+) -> None:
+    history = await set_the_scene(services)
+    await counting(services).count_days()
+    await services.stores.mongodb["clicks"].delete_many({})
+    later = await more(services, Random(4), history)
+    query = query_of(history, "referrer")
+    for counts_again in (False, True):
+        if counts_again:
+            await make_due(services, history)
+            assert await counting(services).count_days() > 0
+        report = await services.reports.reports.run(query)
+        found = {row.key: row.measures.clicks for row in report.rows}
+        for key, measures in Counted(history, HOST).rows(query):
+            assert found[key] >= measures.clicks
+        assert report.totals == Counted(later, HOST).totals(query)
+
+
 async def test_large_hours_of_a_day_that_is_not_over_are_counted_ahead_too(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
