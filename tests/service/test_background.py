@@ -9,10 +9,16 @@ import msgspec
 import pytest
 
 from config.settings import Settings
+from tests.conversions import scene
+from tests.factories import create_link, make_click, make_conversion
+from tests.waiting import PATIENCE_SECONDS, becomes, eventually
+from tracker.ids import new_id
+from tracker.ingest import drain_counters
 from tracker.loops import Loops
 from tracker.service import background
 from tracker.service.background import DRAINING, LOOPS, OF_DRAINS, PREPARING, PROCESS, SERVING, Loop
 from tracker.service.services import Services
+from tracker.stores.redis.keys import DRAIN_COUNTER_SUMS
 
 Part = Callable[[Services], AbstractAsyncContextManager[None]]
 
@@ -109,3 +115,32 @@ async def test_only_sentinels_and_clusters_are_followed(
 def test_what_a_drain_needs_is_given_up_after_failures_and_the_rest_never() -> None:
     given_up = {row.name for row in LOOPS if row.max_failures is not None}
     assert given_up == {"drain", "overdue", "webhooks", "fleet"} <= names(DRAINING)
+
+
+@pytest.mark.usefixtures("long_memory")
+async def test_a_process_that_serves_follows_the_changes_of_others(
+    settings: Settings, services: Services
+) -> None:
+    link = await create_link(services, new_id(), "a")
+    other = Services(settings)
+    async with background.serving(other):
+        await asyncio.wait_for(other.changes.subscribed.wait(), PATIENCE_SECONDS)
+        cache = other.links.link_cache
+        assert await cache.get("link:/a") is not None
+        await services.links.links.change(link.id, {"active": False})
+        await becomes(lambda: cache.get("link:/a"), await services.links.link_cache.get("link:/a"))
+    await other.close()
+
+
+async def test_a_process_that_drains_notifies_of_late_clicks_and_publishes_its_counts(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(drain_counters, "PUBLISH_EVERY_SECONDS", 0.01)
+    events, redis = services.stores.mongodb["events"], services.stores.redis
+    account_id = new_id()
+    await scene.applied(services, [make_conversion(1, new_id().bytes, account_id=account_id.bytes)])
+    await events.update_one({"_id": 1}, {"$currentDate": {"tell_at": True}})
+    async with background.draining(services):
+        await eventually(lambda: events.count_documents({"tell_at": None}))
+        await services.journal.journal.append(make_click(account_id))
+        await eventually(lambda: redis.exists(DRAIN_COUNTER_SUMS))
