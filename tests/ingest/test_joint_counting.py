@@ -13,10 +13,12 @@ from pymongo.errors import ExecutionTimeout
 from tests.reports.answers.drawn import HOST, check
 from tests.reports.counted import Counted
 from tests.reports.history import DAYS, FIRST, History, made, more
+from tests.stores.mongodb.profiler import profiled
 from tracker.ingest import joint_counting
 from tracker.ingest.joint_counting import JointCounting
 from tracker.reports import limits
 from tracker.reports.joint_counts.due_accounts import DueAccounts, StoredTally
+from tracker.reports.joint_counts.hour_so_far import STORING_TIME
 from tracker.reports.joint_counts.tables import JointTables
 from tracker.reports.query import ReportQuery
 from tracker.service.services import Services
@@ -128,6 +130,27 @@ async def test_large_hours_of_a_day_that_is_not_over_are_counted_ahead_too(
     await counting(services).count_days()
     periods = await services.stores.mongodb["joint_counts"].distinct("_id.period", {"_id.by": "*"})
     assert not [period for period in periods if "T" in period]
+
+
+async def test_a_report_of_an_unfinished_hour_reads_what_landed_since_it_was_counted_ahead(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    history = await set_the_scene(services)
+    at = datetime(FIRST.year, FIRST.month, FIRST.day, 10, 30, tzinfo=UTC)
+    monkeypatch.setattr(joint_counting, "now", lambda: at)
+    monkeypatch.setattr("tracker.reports.answers.reports.now", lambda: at)
+    monkeypatch.setattr(joint_counting, "LARGE_HOUR", 1)
+    monkeypatch.setattr(limits, "FEW_DOCUMENTS", 0)
+    assert await counting(services).count_days() > 0
+    own = [one for one in history.clicks if one["account_id"] == history.account_id]
+    of_day = [one for one in own if one["at"].date() == FIRST]
+    since = [one for one in of_day if one["at"] >= at - STORING_TIME]
+    assert any(one["at"].hour == at.hour for one in of_day if one not in since)
+    query = structs.replace(query_of(history, "browser", country=["DE"]), last=FIRST)
+    async with profiled(services.stores.mongodb.database) as rows:
+        await check(services, Counted(history, HOST), query)
+    read = [row.get("docsExamined", 0) for row in rows if row["ns"].endswith(".clicks")]
+    assert sum(read) == len(since)
 
 
 async def test_an_hour_is_counted_on_only_if_many_have_landed_and_once_when_it_has_ended(
