@@ -60,8 +60,10 @@ class Follower:
 
     async def catch_up(self, wanted: FeedFilter = ALL, size: int = 3) -> list[Any]:
         """Read until nothing more is stored, and return the ids of all rows until now."""
+        before = None
         while (await self.page(wanted, size)).next is not None:
-            pass
+            assert self.bookmark != before, "a page led to itself"
+            before = self.bookmark
         return self.ids
 
 
