@@ -33,7 +33,8 @@ from tracker.conversions.fields import NAMES
 from tracker.conversions.rules import Rule
 from tracker.errors import ErrorCode, TrackerError
 from tracker.feeds.api.clicks import ListClicks
-from tracker.links.api.short_link_schema import CreateShortLink, ShortLink
+from tracker.links.api.short_link_record import ShortLink
+from tracker.links.api.short_link_schema import CreateShortLink
 from tracker.links.macros import MACROS
 from tracker.reports.api.answer import ReportMeasures
 from tracker.reports.api.filters import ReportFilters

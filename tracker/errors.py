@@ -23,6 +23,7 @@ class ErrorCode(StrEnum):
     MISSING_SCOPE = "missing_scope"
     NOT_FOUND = "not_found"
     LINK_EXPIRED = "link_expired"
+    LINK_NOT_STARTED = "link_not_started"
     UNKNOWN_PATH = "unknown_path"
     METHOD_NOT_ALLOWED = "method_not_allowed"
     PAYLOAD_TOO_LARGE = "payload_too_large"

@@ -14,7 +14,7 @@ from tornado.platform.asyncio import AsyncIOLoop
 
 from config.settings import Settings
 from tests.factories import create_click, create_event_config, create_link
-from tests.service.visits import DOMAINS, LINKS, Known, visit
+from tests.service.visits import DOMAINS, LINKS, OPTIONS, Known, visit
 from tests.service.ways import Sent, Ways, both_ways
 from tests.stores.redis.own_redis import unavailable_redis
 from tests.waiting import eventually
@@ -68,6 +68,8 @@ async def prepared(services: Services) -> Known:
     for slug, url in LINKS.items():
         link = await create_link(services, account_id, slug, url)
     await services.links.links.change(link.id, {"active": False})
+    for slug, options in OPTIONS.items():
+        await create_link(services, account_id, slug, **options)
     for name in DOMAINS:
         domain = await services.links.domains.create(account_id, name)
         if name != "waiting.example":

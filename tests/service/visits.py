@@ -3,8 +3,10 @@
 With a Random of hypothesis every choice can be shrunk. Texts are Latin-1.
 """
 
+from collections.abc import Mapping
+from datetime import UTC, datetime
 from random import Random
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from tests.factories import CHROME
 from tests.service.ways import WAY, Sent
@@ -23,10 +25,19 @@ LINKS = {
 }
 """Destinations by slug; `ended` is inactive."""
 
+OPTIONS: Mapping[str, Mapping[str, Any]] = {
+    "other": {"redirect_status": 307, "no_referrer": True, "click_parameter": "subid"},
+    "alone": {"pass_query": False},
+    "over": {"expires_at": datetime(2026, 1, 1, tzinfo=UTC)},
+    "moved": {"expires_at": datetime(2026, 1, 1, tzinfo=UTC), "expired_url": LINKS["abc"]},
+    "early": {"starts_at": datetime(2099, 1, 1, tzinfo=UTC)},
+}
+"""Options of further links by slug."""
+
 DOMAINS = ("go.example", "waiting.example", "xn--bcher-kva.example")
 """Custom domains, each with a link `abc`; `waiting.example` is not verified."""
 
-_SLUGS = (*LINKS, *LINKS, "abc", "abc", "macros", "none")
+_SLUGS = (*LINKS, *LINKS, *OPTIONS, "abc", "abc", "macros", "none")
 _SLUG_SPELLINGS = ("%61bc", "abc/", "", "/abc", "ABC", "a" * 65, "abc%00", "abc;x", "a\xe9", "..")
 _OTHER_PATHS = ("/", "/c", "/healthz", "/api/click/", "/api/none", "/C/abc", "//c/abc")
 _PAIRS = (

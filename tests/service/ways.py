@@ -30,7 +30,7 @@ WAY = "WAY0"
 _DATE = re.compile(rb"(?<=\r\nDate: )[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT")
 _REQUEST_ID = re.compile(rb"(?<=\r\nX-Request-Id: )[0-9a-f]{32}(?=\r\n)")
 _MOMENT = re.compile(rb"\d{4}-\d\d-\d\dT\d\d%3A\d\d%3A\d\d\.\d{3}Z")
-_CLICK_ID = re.compile(rb"\r\nLocation: [^\r\n]*[?&]click_id=([0-9a-f-]{36})(?:#|\r)")
+_CLICK_ID = re.compile(rb"\r\nLocation: [^\r\n]*[?&](?:click_id|subid)=([0-9a-f-]{36})(?:#|\r)")
 _EVENT_ID = re.compile(rb"\r\nX-Event-Id: ([0-9]+)\r\n")
 _LENGTH = re.compile(rb"\r\nContent-Length: ([0-9]+)\r\n")
 _CLOSES = re.compile(rb"\r\nConnection: close\r\n")

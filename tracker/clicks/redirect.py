@@ -5,7 +5,7 @@ Guarantee: a 302 with a click id is returned only after the journal has the clic
 
 import asyncio
 from functools import lru_cache, partial
-from typing import Final, NamedTuple, Self
+from typing import Final, Self
 from uuid import UUID
 
 import msgspec
@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from tracker.clicks.bots import MAX_USER_AGENT_CHARACTERS
 from tracker.clicks.click import Click
 from tracker.clicks.enrich import Enrichment
+from tracker.clicks.redirection import Answer, RedirectResponse, closed, redirection, usual
 from tracker.clicks.response import Continuation, Recording
 from tracker.clock import iso, moment, now_ms
 from tracker.errors import BadRequest, MethodNotAllowed, NotFound
@@ -26,6 +27,7 @@ from tracker.links.domains import Domains
 from tracker.links.hostnames import canonical_hostname
 from tracker.links.link import CachedLink, Link, cached_link
 from tracker.links.macros import MACRO_NAMES
+from tracker.links.options import CLICK_ID
 from tracker.stores.batch import Waiter, notify
 from tracker.stores.redis import keys
 from tracker.syntax.url import parameter
@@ -71,14 +73,6 @@ class Visit(msgspec.Struct, frozen=True, gc=False):
     headers: ClientHeaders
 
 
-class RedirectResponse(NamedTuple):
-    """A response without a body."""
-
-    status: int
-    headers: tuple[tuple[str, str], ...]
-
-
-_REDIRECT = (("Cache-Control", "no-store"), ("X-Robots-Tag", "noindex"), ("Content-Length", "0"))
 _OPTIONS = RedirectResponse(204, (("Allow", _METHODS), ("Cache-Control", "no-store")))
 
 
@@ -104,7 +98,7 @@ class Redirect:
 
         Return None if visitors get 404.
         """
-        opened = self._open(visit, cached_link(link))
+        opened = self._open(visit, cached_link(link), now_ms())
         if opened is None:
             return None
         location, click = opened
@@ -122,14 +116,15 @@ class Redirect:
             return _OPTIONS
         if visit.method not in ("GET", "HEAD"):
             raise MethodNotAllowed(_METHODS)
-        location: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-        self.begin(visit, location)
-        return redirection(await location)
+        waiter: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+        self.begin(visit, waiter)
+        answer = await waiter
+        return usual(answer) if isinstance(answer, str) else answer
 
-    def begin(self, visit: Visit, waiter: Waiter[str]) -> None:
+    def begin(self, visit: Visit, waiter: Waiter[Answer]) -> None:
         """Answer a GET or HEAD as `answer` does.
 
-        `waiter` gets the Location once the click is durable, in this call if there is none; or an
+        `waiter` gets the answer once the click is durable, in this call if there is none; or an
         error. Raises the errors that need no store.
         """
         slug = _slug(visit)
@@ -149,7 +144,7 @@ class Redirect:
     def _find_link(
         self,
         visit: Visit,
-        waiter: Waiter[str],
+        waiter: Waiter[Answer],
         slug: str,
         host: str,
         named: bool,
@@ -167,29 +162,37 @@ class Redirect:
         else:
             self._record(visit, waiter, known.value)
 
-    def _record(self, visit: Visit, waiter: Waiter[str], link: CachedLink | None) -> None:
-        opened = self._open(visit, link)
-        if opened is None:
-            raise NotFound("short link: not found")
-        location, click = opened
-        if visit.method == "HEAD":
-            notify(waiter, waiter.set_result, location)
-        else:
-            self._journal.append_and_notify(click, Recording(waiter, location))
+    def _record(self, visit: Visit, waiter: Waiter[Answer], link: CachedLink | None) -> None:
+        at = now_ms()
+        options = None if link is None else link.options
+        answer: Answer | None = None if options is None else closed(options, at)
+        if answer is None:
+            opened = self._open(visit, link, at)
+            if opened is None:
+                raise NotFound("short link: not found")
+            location, click = opened
+            answer = location if options is None else redirection(options, location)
+            if visit.method != "HEAD":
+                self._journal.append_and_notify(click, Recording(waiter, answer))
+                return
+        notify(waiter, waiter.set_result, answer)
 
-    def _open(self, visit: Visit, link: CachedLink | None) -> tuple[str, Click] | None:
+    def _open(self, visit: Visit, link: CachedLink | None, at: int) -> tuple[str, Click] | None:
         """Return the Location and the click of a visit; None if it gets 404."""
         if link is None:
             return None
-        destination = _destination(link.destination_url)
+        options = link.options
+        name = CLICK_ID if options is None else options.click_parameter
+        destination = _destination(link.destination_url, name)
         if destination.redirect_host is not None and self._leads_back(destination.redirect_host):
             return None
-        click_id, at = new_click_id(), now_ms()
+        click_id = new_click_id()
         shown_id = None if visit.method == "HEAD" else str(click_id)
         used = destination.used_macros
         macros = self._macros(visit, at, link, shown_id, used) if used else {}
         click = _click(visit, link, click_id.bytes, at, destination.utm(macros))
-        return destination.location(visit.query, shown_id, macros), click
+        query = visit.query if options is None or options.pass_query else ""
+        return destination.location(query, shown_id, macros), click
 
     def _leads_back(self, host: str) -> bool:
         """Return whether `host` is a custom domain, which was not served when the link was written.
@@ -239,10 +242,6 @@ class Redirect:
         return macros
 
 
-def redirection(location: str) -> RedirectResponse:
-    return RedirectResponse(302, (("Location", location), *_REDIRECT))
-
-
 def _check(slug: str) -> None:
     if not SLUG.fullmatch(slug):
         raise NotFound("short link: not found")
@@ -259,8 +258,8 @@ def _slug(visit: Visit) -> str:
 
 
 @lru_cache(maxsize=CACHED_DESTINATIONS)
-def _destination(url: str) -> Destination:
-    return Destination(url, MACRO_NAMES)
+def _destination(url: str, click_parameter: str) -> Destination:
+    return Destination(url, MACRO_NAMES, click_parameter)
 
 
 def _click(visit: Visit, link: CachedLink, click_id: bytes, at: int, link_utm: str) -> Click:

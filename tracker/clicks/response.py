@@ -1,6 +1,6 @@
 """The waiters of a visit: for its domain, its link, and its click (`clicks/redirect`).
 
-Each passes an error on to `visitor`, who waits for the Location.
+Each passes an error on to `visitor`, who waits for the answer.
 """
 
 from collections.abc import Callable
@@ -8,13 +8,14 @@ from typing import Generic, TypeVar
 
 import msgspec
 
+from tracker.clicks.redirection import Answer
 from tracker.stores.batch import Waiter
 
 Found = TypeVar("Found")
 
 
 class _Step(msgspec.Struct, frozen=True, gc=False):
-    visitor: Waiter[str]
+    visitor: Waiter[Answer]
 
     def done(self) -> bool:
         return self.visitor.done()
@@ -36,9 +37,9 @@ class Continuation(_Step, Generic[Found], frozen=True, gc=False):
 
 
 class Recording(_Step, frozen=True, gc=False):
-    """A waiter for a click. Once that is durable, the visitor gets the Location."""
+    """A waiter for a click. Once that is durable, the visitor gets the answer."""
 
-    location: str
+    answer: Answer
 
     def set_result(self, _: int | None) -> None:
-        self.visitor.set_result(self.location)
+        self.visitor.set_result(self.answer)

@@ -3,17 +3,21 @@
 from datetime import datetime
 from uuid import UUID
 
-from tracker.links.counts.counts import CountedLink
+from tracker.links.options import LinkOptions, RedirectOptions
 from tracker.stores.cache.cache import Versioned
 
 
-class LinkFields(CountedLink, frozen=True, kw_only=True):
+class LinkFields(LinkOptions, frozen=True, kw_only=True):
     """The fields of a new link. Stored links lack newer fields, so these need defaults."""
 
+    account_id: UUID
     internal_name: str
     destination_url: str
     domain_id: UUID | None
     domain_name: str
+    tags: list[UUID]
+    active: bool = True
+    archived: bool = False
 
 
 class Link(LinkFields, frozen=True, kw_only=True):
@@ -32,6 +36,7 @@ class CachedLink(Versioned, frozen=True, kw_only=True, array_like=True):
     account_id: bytes
     domain_name: str
     destination_url: str
+    options: RedirectOptions | None = None
 
 
 def cached_link(link: Link) -> CachedLink | None:
@@ -44,4 +49,5 @@ def cached_link(link: Link) -> CachedLink | None:
         account_id=link.account_id.bytes,
         domain_name=link.domain_name,
         destination_url=link.destination_url,
+        options=RedirectOptions.of(link),
     )

@@ -25,6 +25,7 @@ from tracker.links.counts.counts import (
 from tracker.links.destination import utm_of
 from tracker.links.domain import namespace_of
 from tracker.links.link import Link, LinkFields, cached_link
+from tracker.links.options import check_options, without_defaults
 from tracker.links.words import words_of
 from tracker.stores.mongodb.database import MongoDB
 from tracker.stores.mongodb.documents import (
@@ -158,7 +159,7 @@ class Links:
     async def change(self, link_id: UUID, fields: Mapping[str, Any]) -> Link:
         """Set checked `fields`, other than slug and domain; return the changed link.
 
-        Raises NotFound if the link is missing or archived.
+        Raises NotFound if the link is missing or archived, else as `change_all` does.
         """
         link = await self.find(link_id)
         if link is None:
@@ -180,8 +181,8 @@ class Links:
     ) -> list[Link]:
         """Set the fields from `fields_of` on all links, archived ones too, in one transaction.
 
-        `in_transaction` gets the changed links. Raises Unavailable without Redis, whose copies
-        would be outdated.
+        `in_transaction` gets the changed links. Raises BadRequest if options exclude each other,
+        Unavailable without Redis, whose copies would be outdated.
         """
         await asyncio.gather(*(self._cache.begin_update(_name(link)) for link in links))
 
@@ -229,23 +230,27 @@ def _name(link: Link) -> str:
 
 
 def _document(link: Link) -> dict[str, Any]:
-    """Return a link as stored: with its UTM values and words, for lists."""
+    """Return a link as stored: with its UTM values and words, for lists, and what it uses."""
     words = words_of(link.slug, link.destination_url, link.internal_name)
-    return {**as_document(link), **utm_of(link.destination_url), "words": words}
+    fields = without_defaults(as_document(link))
+    return {**fields, **utm_of(link.destination_url), "words": words}
 
 
 def _revised(link: Link, fields: Mapping[str, Any]) -> Link:
+    """Return the link with the fields. Raises BadRequest if options exclude each other."""
     revised = msgspec.structs.replace(link, **fields)
+    check_options(revised)
     return link if revised == link else msgspec.structs.replace(revised, version=link.version + 1)
 
 
 def _update(revision: Revision) -> dict[str, Any]:
     """Set what has changed, and the fields for lists, which a link of an earlier release lacks."""
-    before, after = as_document(revision.before), _document(revision.after)
+    before, after = without_defaults(as_document(revision.before)), _document(revision.after)
     fields = {
         name: value for name, value in after.items() if name not in before or value != before[name]
     }
-    return {"q": {"_id": after["_id"]}, "u": {"$set": fields}}
+    unused = dict.fromkeys(before.keys() - after.keys(), "")
+    return {"q": {"_id": after["_id"]}, "u": {"$set": fields, "$unset": unused}}
 
 
 def _new(new: NewLink, slug: str) -> Link:

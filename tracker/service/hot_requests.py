@@ -17,7 +17,8 @@ import structlog
 from uuid_utils import uuid4
 
 from tracker.clicks.api import click
-from tracker.clicks.redirect import ClientHeaders, Visit, redirection
+from tracker.clicks.redirect import ClientHeaders, Visit
+from tracker.clicks.redirection import Answer, usual
 from tracker.conversions.api import event
 from tracker.conversions.parameters import parse_text
 from tracker.conversions.recorder import RecordedConversion
@@ -53,7 +54,7 @@ class _Header(msgspec.Struct, frozen=True, gc=False):
 
 
 class _Request(msgspec.Struct, gc=False):
-    """A request until it is answered: the waiter for its Location (`stores/batch`)."""
+    """A request until it is answered: the waiter for its answer (`stores/batch`)."""
 
     fast_path: "HotRequests"
     connection: FastPathConnection
@@ -70,9 +71,9 @@ class _Request(msgspec.Struct, gc=False):
         """Return False: a disconnected client's request is still logged."""
         return False
 
-    def set_result(self, location: str) -> None:
-        """Redirect the visitor: the click is durable, or a HEAD has none."""
-        self.fast_path.redirect(self, location)
+    def set_result(self, answer: Answer) -> None:
+        """Redirect the visitor: the click is durable, or there is none."""
+        self.fast_path.redirect(self, answer)
 
     def set_exception(self, error: BaseException) -> None:
         """Answer with an error: the click is not durable."""
@@ -115,9 +116,13 @@ class HotRequests:
             return self._click(connection, head, path, None)
         return path == "/api/event" and head.method == "GET" and self._event(connection, head)
 
-    def redirect(self, request: _Request, location: str) -> None:
-        """Answer a click whose record is durable."""
-        self._end(request, 302, _REDIRECTED % (request.id, location), b"")
+    def redirect(self, request: _Request, answer: Answer) -> None:
+        """Answer a visitor whose click, if there is one, is durable."""
+        if isinstance(answer, str):
+            self._end(request, 302, _REDIRECTED % (request.id, answer), b"")
+        else:
+            head = _head(answer.status, (("X-Request-Id", request.id), *answer.headers))
+            self._end(request, answer.status, head, b"")
 
     def refuse_click(self, request: _Request, error: BaseException) -> None:
         refused = _refused(request, error)
@@ -239,7 +244,7 @@ def _head(status: int, headers: Headers) -> str:
     return f"HTTP/1.1 {status} {responses[status]}\r\n{lines}"
 
 
-_REDIRECTED: Final = _head(302, (("X-Request-Id", "%s"), *redirection("%s").headers))
+_REDIRECTED: Final = _head(302, (("X-Request-Id", "%s"), *usual("%s").headers))
 """Filled in with request id and location."""
 
 

@@ -15,7 +15,8 @@ from tracker.clicks.api.click_schema import (
     SLUG_IN_PATH,
     SLUG_IN_QUERY,
 )
-from tracker.clicks.redirect import ClientHeaders, RedirectResponse, Visit
+from tracker.clicks.redirect import ClientHeaders, Visit
+from tracker.clicks.redirection import RedirectResponse
 from tracker.errors import NotFound, TrackerError
 from tracker.ids import SLUG
 from tracker.syntax.accept import prefers

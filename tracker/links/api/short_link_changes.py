@@ -9,14 +9,14 @@ from msgspec import UNSET
 from tracker.access.audit import AuditAction, FieldChange, differences
 from tracker.errors import BadRequest
 from tracker.links import destination
+from tracker.links.api.short_link_record import ShortLink
 from tracker.links.api.short_link_schema import (
     EXAMPLE_LINK,
     ChangedShortLinks,
     ChangeShortLink,
     ChangeShortLinks,
-    ShortLink,
 )
-from tracker.links.api.short_links import LINKS, check_destination, check_own, find_own
+from tracker.links.api.short_links import LINKS, check_own, check_targets, find_own
 from tracker.links.link import Link
 from tracker.links.macros import check_macros
 from tracker.links.services import LinkCall, LinkServices
@@ -33,8 +33,7 @@ _RESTORED: Final = "short_link.restored"
 
 
 async def _check_change(services: LinkServices, body: ChangeShortLink) -> None:
-    if body.destination_url is not UNSET:
-        await check_destination(services, body.destination_url)
+    await check_targets(services, body.destination_url, body.expired_url)
 
 
 @endpoint(

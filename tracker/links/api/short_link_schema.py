@@ -10,8 +10,11 @@ from tracker.errors import BadRequest
 from tracker.ids import SLUG, SLUG_RULE, parse_id
 from tracker.links import destination
 from tracker.links.api.cursors import MAX_CURSOR_CHARACTERS, PageStart, page_start_of
+from tracker.links.api.option_schema import OptionsIn, check_options_in, options_of
+from tracker.links.api.short_link_record import ShortLink
 from tracker.links.lists.filter import LinkOrder
 from tracker.links.macros import MACRO_NAMES, check_macros
+from tracker.links.options import check_options
 from tracker.links.utm import UTM
 from tracker.syntax.invisible import check_visible, stripped
 from tracker.syntax.strict_json import parse_json
@@ -25,7 +28,7 @@ from tracker.web.limits import (
     MAX_TEXT_CHARACTERS,
     MAX_URL_CHARACTERS,
 )
-from tracker.web.schema import AccountId, AccountPage, FilterText, Page, Timestamp, trimmed
+from tracker.web.schema import AccountId, AccountPage, FilterText, Page, trimmed
 
 DestinationUrl = Annotated[
     str,
@@ -54,9 +57,6 @@ Slug = Annotated[
 ]
 EXAMPLE_LINK: Final = "0190b5a2-7c1e-7d3f-8a4b-5c6d7e8f9a1c"
 
-Utm = Annotated[
-    str | None, Meta(description="the link's own value: the parameter in its destination")
-]
 UtmFilter = Annotated[
     list[FilterText],
     Meta(
@@ -67,35 +67,7 @@ UtmFilter = Annotated[
 TagIds = Annotated[list[UUID], Meta(max_length=MAX_TAGS, description="ids of tags")]
 
 
-class TagReference(msgspec.Struct, kw_only=True):
-    """A tag of a link."""
-
-    id: UUID
-    name: str
-
-
-class ShortLink(msgspec.Struct, kw_only=True):
-    """A short link."""
-
-    id: UUID
-    internal_name: str
-    slug: str
-    destination_url: str
-    domain_name: str
-    active: bool
-    tags: list[TagReference]
-    created_at: Timestamp
-    short_url: str
-    archived: Annotated[bool, Meta(description="an archived link is 404 and keeps its slug")]
-    domain_id: Annotated[UUID | None, Meta(description="custom domain; null: the service's")]
-    utm_source: Utm
-    utm_medium: Utm
-    utm_campaign: Utm
-    utm_term: Utm
-    utm_content: Utm
-
-
-class NewShortLink(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+class NewShortLink(OptionsIn, forbid_unknown_fields=True, kw_only=True):
     """The fields of a link to create."""
 
     destination_url: DestinationUrl
@@ -105,7 +77,7 @@ class NewShortLink(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
         None
     )
     active: bool = True
-    tags: TagIds = []
+    tags: TagIds = field(default_factory=list)
 
     def __post_init__(self) -> None:
         try:
@@ -115,6 +87,7 @@ class NewShortLink(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
 
     def _check(self) -> None:
         _check_fields(self)
+        check_options(options_of(self))
         check_macros(destination.DESTINATION_FIELD, self.destination_url)
         if self.slug is not None:
             self.slug = stripped(self.slug)
@@ -141,7 +114,7 @@ class CreatedShortLinks(msgspec.Struct, kw_only=True):
     rows: list[ShortLink]
 
 
-class ChangeShortLink(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+class ChangeShortLink(OptionsIn, forbid_unknown_fields=True, kw_only=True):
     """The fields of a link to change. Omitted fields stay."""
 
     destination_url: DestinationUrl | UnsetType = UNSET
@@ -163,6 +136,7 @@ def _check_fields(body: NewShortLink | ChangeShortLink) -> None:
         body.internal_name = trimmed("internal_name", body.internal_name)
     if isinstance(body.tags, list):
         body.tags = list(dict.fromkeys(body.tags))
+    check_options_in(body)
 
 
 class ChangeShortLinks(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):

@@ -8,7 +8,7 @@ import itertools
 import random
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, Protocol
 from uuid import UUID
 
 import msgspec
@@ -33,8 +33,21 @@ OF_RECOUNTS: Final = 0
 """The part that only recounts write, so that no creation delays them."""
 
 
+class Counted(Protocol):
+    """The part of a link that is counted."""
+
+    @property
+    def account_id(self) -> UUID: ...
+    @property
+    def tags(self) -> list[UUID]: ...
+    @property
+    def active(self) -> bool: ...
+    @property
+    def archived(self) -> bool: ...
+
+
 class CountedLink(msgspec.Struct, frozen=True, kw_only=True):
-    """The fields of a link that are counted."""
+    """A link as far as it is counted."""
 
     account_id: UUID
     tags: list[UUID]
@@ -77,7 +90,7 @@ def state_of(archived: bool, active: bool) -> str:
     return LinkCount._fields[2 * archived + (not active)]
 
 
-def difference(before: Iterable[CountedLink], after: Iterable[CountedLink]) -> Differences:
+def difference(before: Iterable[Counted], after: Iterable[Counted]) -> Differences:
     """Return the change of the counts when the links `before` become the links `after`."""
     found: defaultdict[CountKey, Counter[str]] = defaultdict(Counter)
     for sign, links in ((-1, before), (1, after)):

@@ -1,0 +1,49 @@
+"""The redirects that visitors get: the usual one, and those of links with options. Pure."""
+
+from typing import Final, NamedTuple
+
+from tracker.errors import ErrorCode, NotFound
+from tracker.links.options import RedirectOptions
+
+
+class RedirectResponse(NamedTuple):
+    """A response without a body."""
+
+    status: int
+    headers: tuple[tuple[str, str], ...]
+
+
+Answer = str | RedirectResponse
+"""The Location of a usual redirect, or another response."""
+
+_FIELDS: Final = (("Cache-Control", "no-store"), ("X-Robots-Tag", "noindex"))
+_NO_BODY: Final = ("Content-Length", "0")
+_NO_REFERRER: Final = ("Referrer-Policy", "no-referrer")
+
+
+def usual(location: str) -> RedirectResponse:
+    return _redirection(302, location)
+
+
+def redirection(options: RedirectOptions, location: str) -> RedirectResponse:
+    """Return the redirect of a link with options."""
+    added = (_NO_REFERRER,) if options.no_referrer else ()
+    return _redirection(options.status, location, *added)
+
+
+def closed(options: RedirectOptions, at: int) -> RedirectResponse | None:
+    """Return the redirect of a link outside its window; None inside.
+
+    Raises NotFound if the link says no URL for that.
+    """
+    if options.has_started(at) and not options.has_expired(at):
+        return None
+    if options.expired_url is not None:
+        return usual(options.expired_url)
+    if options.has_expired(at):
+        raise NotFound("short link: has expired", code=ErrorCode.LINK_EXPIRED)
+    raise NotFound("short link: has not started", code=ErrorCode.LINK_NOT_STARTED)
+
+
+def _redirection(status: int, location: str, *added: tuple[str, str]) -> RedirectResponse:
+    return RedirectResponse(status, (("Location", location), *_FIELDS, *added, _NO_BODY))

@@ -1,0 +1,100 @@
+"""The options of a link in requests, and the rules of each."""
+
+from datetime import UTC, datetime
+from typing import Annotated, Final
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from tracker.errors import BadRequest
+from tracker.links.options import (
+    CLICK_PARAMETER,
+    CLICK_PARAMETER_RULE,
+    NAMES,
+    LinkOptions,
+    RedirectStatus,
+)
+from tracker.syntax.invisible import check_visible, stripped
+from tracker.syntax.url import check_url
+from tracker.web.limits import MAX_URL_CHARACTERS
+from tracker.web.schema import sent_fields
+
+EXPIRED_URL: Final = "expired_url"
+
+MAX_NOTES_CHARACTERS: Final = 2_000
+
+_Moment = Annotated[datetime, Meta(tz=True, examples=["2099-01-31T09:30:00.000Z"])]
+STARTS: Final = "before it visitors get `expired_url`, else 404; null: at once"
+EXPIRES: Final = "from then on visitors get `expired_url`, else 404; null: never"
+
+Status = Annotated[RedirectStatus, Meta(description="301 not with starts_at or expires_at")]
+PassQuery = Annotated[
+    bool, Meta(description="false: of the visitor's parameters none is passed on")
+]
+ClickParameter = Annotated[
+    str,
+    Meta(
+        description="name of the parameter with the click id",
+        extra_json_schema={"pattern": f"^{CLICK_PARAMETER.pattern}$"},
+    ),
+]
+NoReferrer = Annotated[bool, Meta(description="true: browsers send the destination no referrer")]
+ExpiredUrl = Annotated[
+    str,
+    Meta(
+        description="where visitors are redirected outside the link's time; no click is recorded",
+        extra_json_schema={"maxLength": MAX_URL_CHARACTERS},
+    ),
+]
+Notes = Annotated[
+    str,
+    Meta(description="for the owner", extra_json_schema={"maxLength": MAX_NOTES_CHARACTERS}),
+]
+
+
+class OptionsIn(msgspec.Struct, kw_only=True):
+    """The options of a link to create or to change."""
+
+    starts_at: Annotated[_Moment, Meta(description=STARTS)] | UnsetType | None = UNSET
+    expires_at: Annotated[_Moment, Meta(description=EXPIRES)] | UnsetType | None = UNSET
+    expired_url: ExpiredUrl | UnsetType | None = UNSET
+    redirect_status: Status | UnsetType = UNSET
+    pass_query: PassQuery | UnsetType = UNSET
+    click_parameter: ClickParameter | UnsetType = UNSET
+    no_referrer: NoReferrer | UnsetType = UNSET
+    notes: Notes | UnsetType | None = UNSET
+
+
+def options_of(body: OptionsIn) -> LinkOptions:
+    """Return the options of a link to create."""
+    sent = sent_fields(body)
+    return LinkOptions(**{name: sent[name] for name in NAMES if name in sent})
+
+
+def check_options_in(body: OptionsIn) -> None:
+    """Check each option, in its canonical form. Raises BadRequest if one breaks a rule."""
+    for name in ("starts_at", "expires_at"):
+        moment = getattr(body, name)
+        if isinstance(moment, datetime):
+            setattr(body, name, _in_utc(name, moment))
+    if isinstance(body.expired_url, str):
+        body.expired_url = stripped(body.expired_url)
+        check_visible(EXPIRED_URL, body.expired_url)
+        check_url(EXPIRED_URL, body.expired_url)
+    if isinstance(body.click_parameter, str):
+        name = body.click_parameter
+        if not CLICK_PARAMETER.fullmatch(name) or name in ("s", "d"):
+            raise BadRequest(f"click_parameter: {CLICK_PARAMETER_RULE}")
+    if isinstance(body.notes, str):
+        body.notes = body.notes.strip() or None
+        if body.notes is not None and len(body.notes) > MAX_NOTES_CHARACTERS:
+            raise BadRequest(f"notes: at most {MAX_NOTES_CHARACTERS} characters")
+
+
+def _in_utc(name: str, moment: datetime) -> datetime:
+    """Return a time in UTC, cut to milliseconds as MongoDB stores it."""
+    try:
+        found = moment.astimezone(UTC)
+    except OverflowError:
+        raise BadRequest(f"{name}: must be in the years 1 to 9999 of UTC") from None
+    return found.replace(microsecond=found.microsecond // 1000 * 1000)

@@ -1,0 +1,104 @@
+"""A short link as answers and exports show it."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Annotated
+from uuid import UUID
+
+import msgspec
+from msgspec import Meta
+
+from tracker.clock import iso
+from tracker.links.api.option_schema import (
+    EXPIRES,
+    STARTS,
+    ClickParameter,
+    ExpiredUrl,
+    NoReferrer,
+    Notes,
+    PassQuery,
+    Status,
+)
+from tracker.links.destination import utm_of
+from tracker.links.link import Link
+from tracker.public_url import PublicUrl
+from tracker.web.schema import Timestamp
+
+Utm = Annotated[
+    str | None, Meta(description="the link's own value: the parameter in its destination")
+]
+
+
+class TagReference(msgspec.Struct, kw_only=True):
+    """A tag of a link."""
+
+    id: UUID
+    name: str
+
+
+class ShortLink(msgspec.Struct, kw_only=True):
+    """A short link."""
+
+    id: UUID
+    internal_name: str
+    slug: str
+    destination_url: str
+    domain_name: str
+    active: bool
+    tags: list[TagReference]
+    created_at: Timestamp
+    short_url: str
+    archived: Annotated[bool, Meta(description="an archived link is 404 and keeps its slug")]
+    domain_id: Annotated[UUID | None, Meta(description="custom domain; null: the service's")]
+    utm_source: Utm
+    utm_medium: Utm
+    utm_campaign: Utm
+    utm_term: Utm
+    utm_content: Utm
+    starts_at: Annotated[Timestamp, Meta(description=STARTS)] | None
+    expires_at: Annotated[Timestamp, Meta(description=EXPIRES)] | None
+    expired_url: ExpiredUrl | None
+    redirect_status: Status
+    pass_query: PassQuery
+    click_parameter: ClickParameter
+    no_referrer: NoReferrer
+    notes: Notes | None
+
+
+def records(
+    public_url: PublicUrl, links: Sequence[Link], named: Mapping[UUID, TagReference]
+) -> list[ShortLink]:
+    return [
+        # `record_of` takes twice as long, and exports have a million links.
+        ShortLink(
+            id=link.id,
+            internal_name=link.internal_name,
+            slug=link.slug,
+            destination_url=link.destination_url,
+            domain_name=link.domain_name or public_url.host,
+            active=link.active,
+            tags=[tag for tag_id in link.tags if (tag := named.get(tag_id))],
+            created_at=iso(link.created_at),
+            short_url=short_url(public_url, link),
+            archived=link.archived,
+            domain_id=link.domain_id,
+            **utm_of(link.destination_url),
+            starts_at=_time(link.starts_at),
+            expires_at=_time(link.expires_at),
+            expired_url=link.expired_url,
+            redirect_status=link.redirect_status,
+            pass_query=link.pass_query,
+            click_parameter=link.click_parameter,
+            no_referrer=link.no_referrer,
+            notes=link.notes,
+        )
+        for link in links
+    ]
+
+
+def short_url(public_url: PublicUrl, link: Link) -> str:
+    return f"{public_url.origin(link.domain_name)}/c/{link.slug}"
+
+
+def _time(moment: datetime | None) -> str | None:
+    return None if moment is None else iso(moment)

@@ -1,0 +1,103 @@
+"""The options of a link: its window, and how its redirect differs from the usual one. Pure.
+
+A link that uses none has none, neither stored nor cached, so its clicks pay nothing for them.
+"""
+
+import re
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, Final, Literal, Self
+
+import msgspec
+
+from tracker.errors import BadRequest
+
+CLICK_ID: Final = "click_id"
+
+RedirectStatus = Literal[301, 302, 307]
+
+CLICK_PARAMETER: Final = re.compile(r"[A-Za-z0-9_.~-]{1,64}")
+CLICK_PARAMETER_RULE: Final = "1 to 64 of A-Z a-z 0-9 _ . ~ -, and neither s nor d"
+
+
+class LinkOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """The optional fields of a link. Times are in UTC; `starts_at` is before `expires_at`."""
+
+    starts_at: datetime | None = None
+    expires_at: datetime | None = None
+    expired_url: str | None = None
+    redirect_status: RedirectStatus = 302
+    pass_query: bool = True
+    click_parameter: str = CLICK_ID
+    no_referrer: bool = False
+    notes: str | None = None
+
+
+NAMES: Final = LinkOptions.__struct_fields__
+_DEFAULTS: Final[Mapping[str, Any]] = msgspec.structs.asdict(LinkOptions())
+
+
+def without_defaults(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of a link without options that it does not use."""
+    return {
+        name: value
+        for name, value in fields.items()
+        if name not in _DEFAULTS or value != _DEFAULTS[name]
+    }
+
+
+def check_options(options: LinkOptions) -> None:
+    """Raises BadRequest, naming both fields, if two options exclude each other."""
+    if options.starts_at and options.expires_at and options.starts_at >= options.expires_at:
+        raise BadRequest("expires_at: must be after starts_at")
+    if options.redirect_status == 301:
+        for name in ("starts_at", "expires_at"):
+            if getattr(options, name) is not None:
+                raise BadRequest(f"redirect_status: 301 is permanent, so not with {name}")
+
+
+class RedirectOptions(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
+    """The options as redirects need them, cached with the link. Times are in milliseconds."""
+
+    starts_ms: int | None
+    expires_ms: int | None
+    expired_url: str | None
+    status: int
+    pass_query: bool
+    click_parameter: str
+    no_referrer: bool
+
+    @classmethod
+    def of(cls, options: LinkOptions) -> Self | None:
+        """Return the options of a link; None if its redirect is the usual one."""
+        found = cls(
+            starts_ms=_ms(options.starts_at),
+            expires_ms=_ms(options.expires_at),
+            expired_url=options.expired_url,
+            status=options.redirect_status,
+            pass_query=options.pass_query,
+            click_parameter=options.click_parameter,
+            no_referrer=options.no_referrer,
+        )
+        return None if found == _USUAL else found
+
+    def has_started(self, at: int) -> bool:
+        return self.starts_ms is None or self.starts_ms <= at
+
+    def has_expired(self, at: int) -> bool:
+        return self.expires_ms is not None and self.expires_ms <= at
+
+
+def _ms(moment: datetime | None) -> int | None:
+    return None if moment is None else round(moment.timestamp() * 1000)
+
+
+_USUAL: Final = RedirectOptions(
+    starts_ms=None,
+    expires_ms=None,
+    expired_url=None,
+    status=302,
+    pass_query=True,
+    click_parameter=CLICK_ID,
+    no_referrer=False,
+)
