@@ -60,6 +60,24 @@ export function endOfDay(day, zone) {
   return new Date(beginning - 1000);
 }
 
+/** Return a time as the clocks of a zone show it, such as `2026-01-31T09:30`. */
+export function wallTime(time, zone) {
+  const moment = new Date(time).getTime();
+  return new Date(moment + offsetAt(moment, knownZone(zone))).toISOString().slice(0, 16);
+}
+
+/**
+ * Return the moment at which the clocks of a zone show a time, in ISO 8601: the first if they show
+ * it twice. A time that they skip is as long after the skip began.
+ */
+export function momentOf(text, zone) {
+  const shown = Date.parse(`${text}Z`);
+  const known = knownZone(zone);
+  const found = [-DAY_MS, DAY_MS].map((away) => shown - offsetAt(shown + away, known));
+  const right = found.filter((moment) => wallTime(moment, known) === text.slice(0, 16));
+  return new Date(right.length ? Math.min(...right) : found[0]).toISOString();
+}
+
 /** Return the day that it is in a time zone at a moment. */
 function dayAt(moment, zone) {
   return new Date(moment + offsetAt(moment, zone)).toISOString().slice(0, 10);

@@ -16,6 +16,7 @@ import { Dialog } from "console/parts/dialog";
 import { useDraft } from "console/parts/draft";
 import { ENCODINGS, decoded } from "console/links/delimited";
 import { TEXTS } from "console/links/fields";
+import { OPTIONS } from "console/links/options";
 import { readLinks } from "console/links/lines";
 import { LinkPreview } from "console/links/preview";
 import { SEPARATORS } from "console/links/separators";
@@ -221,7 +222,9 @@ function body({ link, domain, tags }, { hosts, ids, domain_id: chosen, tags: com
 const FIELDS = {
   destination_url: "destination",
   domain_id: "domain",
-  ...Object.fromEntries(TEXTS.map(({ name, label }) => [name, label.toLowerCase()])),
+  ...Object.fromEntries(
+    [...TEXTS, ...OPTIONS].map(({ name, label }) => [name, label.toLowerCase()]),
+  ),
 };
 
 /**

@@ -17,12 +17,13 @@ export const TEXTS = [
     whenEmpty: "from the destination",
     headings: ["name", "title"],
   },
+  { name: "notes", label: "Notes", most: 2000, rows: 2, hint: "For you, shown nowhere else." },
 ];
 
 /** Return the texts as fields of the form of a link that is new, or is not. */
 export function textFields(isNew) {
-  return TEXTS.map(({ name, label, most, required, hint }) => ({
-    ...{ name, label, maxlength: most },
+  return TEXTS.map(({ name, label, most, required, hint, rows }) => ({
+    ...{ name, label, rows, maxlength: most },
     ...(isNew ? { hint } : { required }),
   }));
 }

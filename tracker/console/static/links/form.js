@@ -13,6 +13,7 @@ import { Dialog } from "console/parts/dialog";
 import { useDraft } from "console/parts/draft";
 import { SLUG, SLUG_RULE, given, textFields, textsOf } from "console/links/fields";
 import { stripped } from "console/links/invisible";
+import { OPTIONS, OptionFields, newOptions, optionsOf, sentOptions } from "console/links/options";
 import { TagPicker } from "console/links/tags";
 import { completedUrl } from "console/links/typed-url";
 import { UTM, withParameter } from "console/links/utm";
@@ -34,7 +35,7 @@ const NEW = { destination_url: "", slug: "", domain_id: "", tags: [], ...textsOf
 export function LinkDialog({ link, onClose, onDone }) {
   const { fields, set, dirty, clear } = useDraft(
     link ? `link:${link.id}` : "link:new",
-    link ? editable(link) : NEW,
+    link ? editable(link) : { ...NEW, ...optionsOf({}) },
   );
   const typed = useRef();
   const [save, busy, error] = useAction(async () => {
@@ -73,13 +74,17 @@ export function LinkDialog({ link, onClose, onDone }) {
     <${UtmBuilder} url=${completedUrl(fields.destination_url)} onChange=${set("destination_url")} />
     ${!link && html`<${ShortUrl} fields=${fields} set=${set} error=${error} />`}
     <${FormFields} list=${texts} ...${{ fields, set, error }} />
+    <${OptionFields} ...${{ fields, set, error }} />
     ${
       can("tags:read") &&
       html`<${TagPicker} selected=${fields.tags} onChange=${set("tags")} typed=${typed} />`
     }
     <${ErrorNote}
       error=${error}
-      fields=${[...namesOf([destination, ...texts]), ...(link ? [] : ["slug", "domain_id"])]}
+      fields=${[
+        ...namesOf([destination, ...texts, ...OPTIONS]),
+        ...(link ? [] : ["slug", "domain_id"]),
+      ]}
     />
   <//>`;
 }
@@ -89,22 +94,22 @@ function editable(link) {
     destination_url: link.destination_url,
     tags: link.tags.map(({ id }) => id),
     ...textsOf(link),
+    ...optionsOf(link),
   };
 }
 
 /** Return the fields that differ from the link's. */
 function changed(link, fields) {
   const before = editable(link);
-  return Object.fromEntries(
-    Object.entries(fields).filter(
-      ([name, value]) => JSON.stringify(value) !== JSON.stringify(before[name]),
-    ),
+  const differing = Object.entries(fields).filter(
+    ([name, value]) => JSON.stringify(value) !== JSON.stringify(before[name]),
   );
+  return sentOptions(Object.fromEntries(differing));
 }
 
 /** Return the fields of a new link; what is left empty gets its default from the service. */
 function created({ destination_url, tags, ...others }) {
-  return owned({ destination_url, tags, ...given(others) });
+  return owned({ destination_url, tags, ...given(newOptions(others)) });
 }
 
 /** The domain and the slug of a new link. The slug is checked while it is typed. */

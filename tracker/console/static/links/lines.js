@@ -3,6 +3,7 @@
 import { delimitedRows, withoutApostrophes } from "console/links/delimited";
 import { SLUG, SLUG_RULE, TEXTS, given, textsOf } from "console/links/fields";
 import { invisibleIn, stripped } from "console/links/invisible";
+import { OPTIONS, optionsIn } from "console/links/options";
 import { separated } from "console/links/separators";
 import { asciiHostname, completedUrl, hostnameOf } from "console/links/typed-url";
 import { UTM, withUtm } from "console/links/utm";
@@ -17,6 +18,7 @@ const COLUMNS = [
   "tags",
   "archived",
   ...UTM.map(([name]) => name),
+  ...OPTIONS.map(({ name }) => name),
 ];
 /** Other headings of columns, without case, spaces and signs. The first one in a header is it. */
 const HEADINGS = {
@@ -132,6 +134,7 @@ function row(
   const link = {
     destination_url,
     ...given({ slug, ...textsOf(others) }),
+    ...optionsIn(others),
     ...(active && { active: truth(active) }),
   };
   return {

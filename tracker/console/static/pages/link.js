@@ -24,6 +24,7 @@ import { Changes } from "console/parts/history";
 import { usePoll } from "console/parts/poll";
 import { testClick } from "console/conversions/test-click";
 import { TEXTS } from "console/links/fields";
+import { usedOptions } from "console/links/options";
 import { QrCode } from "console/links/qr";
 import { UTM } from "console/links/utm";
 import { Report } from "console/pages/overview";
@@ -151,6 +152,12 @@ export function Facts({ link }) {
             <dt>UTM ${label.toLowerCase()}</dt>
             <dd>${link[name]}</dd>
           `,
+      )}
+      ${usedOptions(link).map(
+        ([label, text]) => html`
+          <dt>${label}</dt>
+          <dd>${text}</dd>
+        `,
       )}
       <dt>State</dt>
       <dd>

@@ -1,0 +1,139 @@
+/** What a link may say of its redirect: in its form, on its page, and in files. A row is in each. */
+
+import { useState } from "preact/hooks";
+import { momentOf, wallTime } from "console/core/dates";
+import { FormFields } from "console/core/fields";
+import { format } from "console/core/format";
+import { html } from "console/core/html";
+import { session } from "console/core/session";
+
+/**
+ * `unused` is the value of a link without the option. A `time` is typed as the account's clocks
+ * show it; `options` are the choices, a `checkbox` is true or false, else it is a text.
+ */
+export const OPTIONS = [
+  {
+    name: "starts_at",
+    label: "Starts",
+    unused: null,
+    time: true,
+    hint: "Before, visitors are sent to the address below, or see that there is no such link.",
+  },
+  { name: "expires_at", label: "Ends", unused: null, time: true },
+  {
+    name: "expired_url",
+    label: "Before and after",
+    unused: null,
+    inputmode: "url",
+    maxlength: 2048,
+    placeholder: "https://shop.example/over",
+  },
+  {
+    name: "redirect_status",
+    label: "Status",
+    unused: 302,
+    options: [
+      ["302", "302: found, the usual one"],
+      ["301", "301: moved for good"],
+      ["307", "307: temporary, same method"],
+    ],
+  },
+  {
+    name: "click_parameter",
+    label: "Parameter of the click id",
+    unused: "click_id",
+    maxlength: 64,
+    hint: "For destinations that read another name, such as subid.",
+  },
+  {
+    name: "pass_query",
+    label: "Pass on the visitor’s parameters",
+    unused: true,
+    checkbox: true,
+  },
+  {
+    name: "no_referrer",
+    label: "Send the destination no referrer",
+    unused: false,
+    checkbox: true,
+  },
+];
+
+/** Return the options of a link as its form has them. */
+export function optionsOf(link) {
+  return Object.fromEntries(
+    OPTIONS.map(({ name, unused, time, checkbox }) => {
+      const value = link[name] ?? unused;
+      if (checkbox) return [name, value];
+      return [name, time && value ? wallTime(value, zone()) : String(value ?? "")];
+    }),
+  );
+}
+
+/** Return the fields of a form as the API takes them. */
+export function sentOptions(fields) {
+  const rows = OPTIONS.filter(({ name }) => name in fields);
+  return {
+    ...fields,
+    ...Object.fromEntries(rows.map((row) => [row.name, sent(row, fields[row.name])])),
+  };
+}
+
+/** Return fields as the API takes them for a new link, without options that it does not use. */
+export function newOptions(fields) {
+  const unused = Object.fromEntries(OPTIONS.map((row) => [row.name, row.unused]));
+  return Object.fromEntries(
+    Object.entries(sentOptions(fields)).filter(([name, value]) => value !== unused[name]),
+  );
+}
+
+function sent({ unused, time, options, checkbox }, value) {
+  if (checkbox) return value;
+  if (value.trim() === "") return unused;
+  if (time) return momentOf(value, zone());
+  return options ? Number(value) : value.trim();
+}
+
+function zone() {
+  return session.value.account.time_zone;
+}
+
+/** The fields, closed unless a link uses one of them or one is wrong. */
+export function OptionFields({ fields, set, error }) {
+  const list = OPTIONS.map(({ unused: _, time, ...row }) => ({
+    ...row,
+    ...(time && { type: "datetime-local" }),
+  }));
+  const [isUsed] = useState(() => {
+    const unused = optionsOf({});
+    return OPTIONS.some(({ name }) => fields[name] !== unused[name]);
+  });
+  const isWrong = OPTIONS.some(({ name }) => error?.field === name);
+  return html`<details open=${isUsed || isWrong}>
+    <summary>More options</summary>
+    <${FormFields} ...${{ list, fields, set, error }} />
+  </details>`;
+}
+
+/** Return [label, text] of each option that a link uses. */
+export function usedOptions(link) {
+  return OPTIONS.filter(({ name, unused }) => (link[name] ?? unused) !== unused).map(
+    ({ name, label, time, checkbox }) => {
+      const value = link[name];
+      if (checkbox) return [label, value ? "yes" : "no"];
+      return [label, time ? format.time(value) : String(value)];
+    },
+  );
+}
+
+/** Return the options in cells of a file, which are as the API shows them. */
+export function optionsIn(cells) {
+  const given = OPTIONS.filter(({ name }) => cells[name]);
+  return Object.fromEntries(
+    given.map(({ name, options, checkbox }) => {
+      const text = cells[name];
+      if (checkbox) return [name, text.toLowerCase() === "true"];
+      return [name, options ? Number(text) : text];
+    }),
+  );
+}
