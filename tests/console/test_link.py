@@ -1,6 +1,6 @@
 """The page of one link, as people use it."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -108,3 +108,32 @@ async def test_the_days_of_a_link_are_those_of_the_account_s_time_zone(
         await expect(page.get_by_text(f"Days of {zone}")).to_be_visible()
     assert sent["dateRange"]["to"] == today.isoformat()
     assert sent["dateRange"]["from"] == (today - timedelta(days=27)).isoformat()
+
+
+async def test_the_options_of_a_link_are_set_shown_and_taken_back(
+    open_console: OpenConsole, services: Services, account: Account
+) -> None:
+    link = await create_link(services, account.id)
+    async with open_console(f"/console/links/{link.id}", "400 (Bad Request)") as page:
+        await page.get_by_role("button", name="Edit", exact=True).click()
+        dialog = page.get_by_role("dialog")
+        await dialog.get_by_text("More options").click()
+        await dialog.get_by_label("Ends").fill("2099-01-31T09:30")
+        await dialog.get_by_label("Status").select_option("301")
+        await dialog.get_by_role("button", name="Save").click()
+        await expect(dialog.get_by_text("301 is permanent")).to_be_visible()
+        await dialog.get_by_label("Status").select_option("307")
+        await dialog.get_by_label("Notes").fill("For the leaflet")
+        await dialog.get_by_role("button", name="Save").click()
+        await expect(page.locator(".facts").get_by_text("2099")).to_be_visible()
+        changed = await services.links.links.find(link.id)
+        assert changed is not None
+        assert changed.expires_at == datetime(2099, 1, 31, 9, 30, tzinfo=UTC)
+        assert (changed.redirect_status, changed.notes) == (307, "For the leaflet")
+        await page.get_by_role("button", name="Edit", exact=True).click()
+        await dialog.get_by_label("Ends").fill("")
+        await dialog.get_by_role("button", name="Save").click()
+        await expect(dialog).not_to_be_visible()
+    taken_back = await services.links.links.find(link.id)
+    assert taken_back is not None
+    assert taken_back.expires_at is None

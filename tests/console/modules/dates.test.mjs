@@ -8,7 +8,9 @@ import {
   knownZone,
   lastDays,
   mondayOf,
+  momentOf,
   plusDays,
+  wallTime,
 } from "console/core/dates";
 
 test("days are counted over months, leap days and years", () => {
@@ -77,4 +79,17 @@ for (const [day, zone, end] of [
 ])
   test(`${day} ends in ${zone} at ${end}`, () => {
     assert.equal(endOfDay(day, zone).toISOString(), end);
+  });
+
+for (const [shown, zone, moment, again = shown] of [
+  ["2026-01-31T09:30", "UTC", "2026-01-31T09:30:00.000Z"],
+  ["2026-01-31T09:30", "Europe/Berlin", "2026-01-31T08:30:00.000Z"],
+  ["2026-01-31T09:30", "Pacific/Kiritimati", "2026-01-30T19:30:00.000Z"],
+  // Clocks show this hour twice, and skip that one.
+  ["2026-10-25T02:30", "Europe/Berlin", "2026-10-25T00:30:00.000Z"],
+  ["2026-03-29T02:30", "Europe/Berlin", "2026-03-29T01:30:00.000Z", "2026-03-29T03:30"],
+])
+  test(`clocks show ${shown} in ${zone} at ${moment}`, () => {
+    assert.equal(momentOf(shown, zone), moment);
+    assert.equal(wallTime(moment, zone), again);
   });

@@ -134,7 +134,7 @@ function row(
   const link = {
     destination_url,
     ...given({ slug, ...textsOf(others) }),
-    ...optionsIn(others),
+    ...optionsIn(others, truth),
     ...(active && { active: truth(active) }),
   };
   return {

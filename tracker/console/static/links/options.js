@@ -126,13 +126,13 @@ export function usedOptions(link) {
   );
 }
 
-/** Return the options in cells of a file, which are as the API shows them. */
-export function optionsIn(cells) {
+/** Return the options in cells of a file, as the API shows them. `truth` reads true and false. */
+export function optionsIn(cells, truth) {
   const given = OPTIONS.filter(({ name }) => cells[name]);
   return Object.fromEntries(
     given.map(({ name, options, checkbox }) => {
       const text = cells[name];
-      if (checkbox) return [name, text.toLowerCase() === "true"];
+      if (checkbox) return [name, truth(text)];
       return [name, options ? Number(text) : text];
     }),
   );

@@ -1,0 +1,59 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { session } from "console/core/session";
+import { readLinks } from "console/links/lines";
+import { OPTIONS, newOptions, optionsOf, sentOptions, usedOptions } from "console/links/options";
+
+session.value = { account: { time_zone: "Europe/Berlin" } };
+
+const UNUSED = Object.fromEntries(OPTIONS.map(({ name, unused }) => [name, unused]));
+const LINK = {
+  starts_at: "2026-01-31T08:30:00.000Z",
+  expires_at: null,
+  expired_url: "https://a.example/over",
+  redirect_status: 307,
+  click_parameter: "subid",
+  pass_query: false,
+  no_referrer: true,
+};
+
+test("a form shows the options of a link, and what is not changed is sent as it was", () => {
+  const fields = optionsOf(LINK);
+  assert.equal(fields.starts_at, "2026-01-31T09:30");
+  assert.equal(fields.redirect_status, "307");
+  assert.equal(fields.expires_at, "");
+  assert.deepEqual(sentOptions(fields), LINK);
+  assert.deepEqual(sentOptions(optionsOf({})), UNUSED);
+});
+
+test("an option that is emptied is sent as unused, and other fields stay as they are", () => {
+  const sent = sentOptions({ click_parameter: " ", expires_at: "", slug: "" });
+  assert.deepEqual(sent, { click_parameter: "click_id", expires_at: null, slug: "" });
+});
+
+test("a new link is sent without the options that it does not use", () => {
+  const fields = { ...optionsOf({}), no_referrer: true, slug: "a" };
+  assert.deepEqual(newOptions(fields), { no_referrer: true, slug: "a" });
+});
+
+test("a page names the options that a link uses", () => {
+  assert.deepEqual(usedOptions(UNUSED), []);
+  const used = Object.fromEntries(usedOptions(LINK));
+  assert.equal(used["Before and after"], "https://a.example/over");
+  assert.equal(used["Pass on the visitor’s parameters"], "no");
+  assert.ok(!("Ends" in used));
+});
+
+test("a file gives links the options that the download writes", () => {
+  const [read] = readLinks(
+    "destination_url,starts_at,redirect_status,pass_query,click_parameter,expired_url\n" +
+      "a.example,2026-01-31T08:30:00.000Z,307,FALSCH,subid,\n",
+  ).rows;
+  assert.deepEqual(read.link, {
+    destination_url: "https://a.example",
+    starts_at: "2026-01-31T08:30:00.000Z",
+    redirect_status: 307,
+    pass_query: false,
+    click_parameter: "subid",
+  });
+});
