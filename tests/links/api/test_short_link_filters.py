@@ -1,6 +1,7 @@
 """Listing short links by tags, text and state."""
 
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 import orjson
@@ -8,6 +9,7 @@ import orjson
 from tests.factories import create_link
 from tests.web.link_list import Query, encoded, listed, slugs
 from tests.web.world import World
+from tracker.clock import now
 from tracker.ids import new_id
 
 SPELLINGS: dict[str, Callable[[list[str]], Query]] = {
@@ -95,3 +97,31 @@ async def test_links_are_filtered_by_their_state_and_archived_ones_are_a_list_of
     ):
         assert await slugs(world, query) == found
         assert (await listed(world, query)).json()["pagination"]["totalRows"] == len(found)
+
+
+async def test_links_are_found_by_the_state_of_their_windows_in_every_order(world: World) -> None:
+    day = timedelta(days=1)
+    windows: dict[str, dict[str, Any]] = {
+        "plain": {},
+        "over": {"expires_at": now() - day},
+        "Ended": {"starts_at": now() - 2 * day, "expires_at": now() - day},
+        "open": {"starts_at": now() - day, "expires_at": now() + day},
+        "later": {"starts_at": now() + day, "expires_at": now() + 2 * day},
+        "off": {"expires_at": now() - day, "active": False},
+    }
+    for slug, options in windows.items():
+        await create_link(world.services, world.account.id, slug, **options)
+    for query, found in (
+        ("state=scheduled", ["later"]),
+        ("state=expired", ["off", "Ended", "over"]),
+        ("state=expired&sort=oldest", ["over", "Ended", "off"]),
+        ("state=expired&sort=slug", ["Ended", "off", "over"]),
+        ("state=expired&active=true", ["Ended", "over"]),
+        ("state=expired&active=false", ["off"]),
+        ("state=expired&search=over", ["over"]),
+        ("state=expired&slug=over", ["over"]),
+        ("state=scheduled&archived=true", []),
+    ):
+        assert await slugs(world, query) == found, query
+    refused = await listed(world, "state=none")
+    assert (refused.status, "state" in refused.error) == (400, True)

@@ -16,6 +16,8 @@ UTM = {"utm_source": ["none"]}
         (LinkFilter(), ["by_account", "in_order_of_names"]),
         (LinkFilter(active=True, archived=True), ["by_account", "in_order_of_names"]),
         (LinkFilter(active=False, tags=TAGS), ["inactive", "inactive_in_order_of_names"]),
+        (LinkFilter(state="expired", tags=TAGS), ["expired", "expired_in_order_of_names"]),
+        (LinkFilter(state="scheduled"), ["scheduled", "scheduled_in_order_of_names"]),
         (LinkFilter(tags=TAGS, active=True), ["by_tag", "by_tag_in_order_of_names"]),
         (LinkFilter(slug="abc", tags=TAGS), ["in_order_of_slugs", "in_order_of_slugs"]),
         (LinkFilter(search="a", utm=UTM), ["by_account", "in_order_of_names"]),

@@ -12,7 +12,7 @@ from tracker.links import destination
 from tracker.links.api.cursors import MAX_CURSOR_CHARACTERS, PageStart, page_start_of
 from tracker.links.api.option_schema import OptionsIn, check_options_in, options_of
 from tracker.links.api.short_link_record import ShortLink
-from tracker.links.lists.filter import LinkOrder
+from tracker.links.lists.filter import LinkOrder, LinkState
 from tracker.links.macros import MACRO_NAMES, check_macros
 from tracker.links.options import check_options
 from tracker.links.utm import UTM
@@ -216,6 +216,12 @@ class ListShortLinks(AccountPage, kw_only=True):
     ) = UNSET
     active: Annotated[bool, Meta(description="default: both")] | UnsetType = UNSET
     archived: Annotated[bool, Meta(description="true: only archived links; false: none")] = False
+    state: (
+        Annotated[
+            LinkState, Meta(description="scheduled: before starts_at; expired: after expires_at")
+        ]
+        | UnsetType
+    ) = UNSET
     utm_source: UtmFilter = field(default_factory=list)
     utm_medium: UtmFilter = field(default_factory=list)
     utm_campaign: UtmFilter = field(default_factory=list)

@@ -9,6 +9,7 @@ from uuid import UUID
 from msgspec import UNSET, UnsetType
 
 from tracker.access.audit import AuditAction
+from tracker.clock import now
 from tracker.errors import BadRequest, NotFound
 from tracker.links import destination
 from tracker.links.api.cursors import PageStart, cursor_of
@@ -202,6 +203,8 @@ def _filter(query: ListShortLinks) -> LinkFilter:
         slug=None if query.slug is UNSET else query.slug,
         active=None if query.active is UNSET else query.active,
         archived=query.archived,
+        state=None if query.state is UNSET else query.state,
+        at=now(),
         utm=query.utm(),
     )
 

@@ -5,6 +5,7 @@ Clients' text is always a value in a condition, never an operator or a field nam
 
 import re
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any, Final, Literal, NamedTuple
 from uuid import UUID
 
@@ -16,9 +17,14 @@ from tracker.links.words import beginnings_of, begun_url, words_of_utm
 from tracker.stores.mongodb.indexes import LINK_LISTS
 from tracker.stores.mongodb.order import BY_NAME, NEWEST_FIRST, OLDEST_FIRST, Order, by_name
 
+LinkState = Literal["scheduled", "expired"]
+
 
 class LinkFilter(msgspec.Struct, frozen=True, kw_only=True):
-    """A filter of links. `search` is for words (`links/words`); `slug` is exact."""
+    """A filter of links. `search` is for words (`links/words`); `slug` is exact.
+
+    `state` is of their windows, at the moment `at`.
+    """
 
     tags: list[UUID] = []
     all_tags: bool = False
@@ -26,6 +32,8 @@ class LinkFilter(msgspec.Struct, frozen=True, kw_only=True):
     slug: str | None = None
     active: bool | None = None
     archived: bool = False
+    state: LinkState | None = None
+    at: datetime = datetime.min
     utm: Mapping[str, Sequence[str]] = {}
 
 
@@ -42,7 +50,7 @@ ORDERS: Final[dict[LinkOrder, Order]] = {
 
 def is_counted(wanted: LinkFilter) -> bool:
     """Return whether the links that pass are a kept count: by state, and by one tag at most."""
-    return len(wanted.tags) < 2 and not (has_words(wanted) or wanted.slug)
+    return len(wanted.tags) < 2 and not (has_words(wanted) or wanted.slug or wanted.state)
 
 
 def has_words(wanted: LinkFilter) -> bool:
@@ -51,8 +59,9 @@ def has_words(wanted: LinkFilter) -> bool:
 
 def is_of_one_word(wanted: LinkFilter) -> bool:
     """Return whether one condition of words is all, so that the index of words counts the links."""
-    others = wanted.tags or wanted.slug or wanted.active is not None or begun_url(wanted.search)
-    return not others and len(word_conditions(wanted, NEWEST_FIRST)) == 1
+    others = [wanted.tags, wanted.slug, wanted.state, begun_url(wanted.search)]
+    has_others = any(others) or wanted.active is not None
+    return not has_others and len(word_conditions(wanted, NEWEST_FIRST)) == 1
 
 
 class ListPlan(NamedTuple):
@@ -79,6 +88,8 @@ def _index_of(wanted: LinkFilter, order: LinkOrder, leading: int | None) -> str:
         return "a slug"
     if wanted.active is False:  # even with a tag: few links are inactive
         return f"inactive {order}"
+    if wanted.state is not None:
+        return f"{wanted.state} {order}"
     return f"tags {order}" if wanted.tags else order
 
 
@@ -93,6 +104,10 @@ def _conditions(wanted: LinkFilter, order: Order, leading: int | None) -> dict[s
         matching["tags"] = {"$all" if wanted.all_tags else "$in": wanted.tags}
     if wanted.active is not None:
         matching["active"] = wanted.active
+    if wanted.state == "scheduled":
+        matching["starts_at"] = {"$gt": wanted.at}
+    if wanted.state == "expired":
+        matching["expires_at"] = {"$lte": wanted.at}
     if wanted.slug is not None:
         # The collation lets the index find it. The pattern excludes other cases.
         matching["slug"] = {"$eq": wanted.slug, "$regex": f"^{re.escape(wanted.slug)}$"}

@@ -13,6 +13,8 @@ from tracker.stores.mongodb.order import BY_NAME
 _EXISTING = {"$exists": True}
 
 _INACTIVE = {"partialFilterExpression": {"active": False}}
+_SCHEDULED: Final = {"partialFilterExpression": {"starts_at": _EXISTING}}
+_EXPIRED: Final = {"partialFilterExpression": {"expires_at": _EXISTING}}
 _NAMES = ("account_id", "archived", "internal_name", "_id")
 _SLUGS = ("account_id", "archived", "slug", "_id")
 _NAMES_OF_TAG = ("account_id", "tags", "internal_name", "_id")
@@ -71,6 +73,12 @@ INDEXES: dict[str, list[IndexModel]] = {
         _index("inactive", "account_id", "archived", "-_id", **_INACTIVE),
         _index("inactive_in_order_of_names", *_NAMES, collation=BY_NAME, **_INACTIVE),
         _index("inactive_in_order_of_slugs", *_SLUGS, collation=BY_NAME, **_INACTIVE),
+        _index("scheduled", "account_id", "archived", "-_id", **_SCHEDULED),
+        _index("scheduled_in_order_of_names", *_NAMES, collation=BY_NAME, **_SCHEDULED),
+        _index("scheduled_in_order_of_slugs", *_SLUGS, collation=BY_NAME, **_SCHEDULED),
+        _index("expired", "account_id", "archived", "-_id", **_EXPIRED),
+        _index("expired_in_order_of_names", *_NAMES, collation=BY_NAME, **_EXPIRED),
+        _index("expired_in_order_of_slugs", *_SLUGS, collation=BY_NAME, **_EXPIRED),
     ],
     "link_counts": [
         _index("by_tag", "_id.account_id", "_id.tag_id"),
@@ -198,6 +206,14 @@ LINK_LISTS: Final[Mapping[str, str]] = {
     "inactive oldest": "inactive",
     "inactive name": "inactive_in_order_of_names",
     "inactive slug": "inactive_in_order_of_slugs",
+    "scheduled newest": "scheduled",
+    "scheduled oldest": "scheduled",
+    "scheduled name": "scheduled_in_order_of_names",
+    "scheduled slug": "scheduled_in_order_of_slugs",
+    "expired newest": "expired",
+    "expired oldest": "expired",
+    "expired name": "expired_in_order_of_names",
+    "expired slug": "expired_in_order_of_slugs",
     "tags newest": "by_tag",
     "tags oldest": "by_tag",
     "tags name": "by_tag_in_order_of_names",

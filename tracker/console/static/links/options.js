@@ -5,6 +5,7 @@ import { momentOf, wallTime } from "console/core/dates";
 import { FormFields } from "console/core/fields";
 import { format } from "console/core/format";
 import { html } from "console/core/html";
+import { Badge } from "console/core/parts";
 import { session } from "console/core/session";
 
 /**
@@ -136,4 +137,14 @@ export function optionsIn(cells, truth) {
       return [name, options ? Number(text) : text];
     }),
   );
+}
+
+/** The state of a link, as its visitors meet it. */
+export function State({ link }) {
+  if (link.archived) return html`<${Badge}>archived<//>`;
+  if (!link.active) return html`<${Badge} kind="warning">paused<//>`;
+  const at = Date.now();
+  if (link.expires_at && Date.parse(link.expires_at) <= at) return html`<${Badge}>ended<//>`;
+  if (link.starts_at && Date.parse(link.starts_at) > at) return html`<${Badge}>scheduled<//>`;
+  return html`<${Badge} kind="good">active<//>`;
 }

@@ -24,7 +24,7 @@ import { Changes } from "console/parts/history";
 import { usePoll } from "console/parts/poll";
 import { testClick } from "console/conversions/test-click";
 import { TEXTS } from "console/links/fields";
-import { usedOptions } from "console/links/options";
+import { State, usedOptions } from "console/links/options";
 import { QrCode } from "console/links/qr";
 import { UTM } from "console/links/utm";
 import { Report } from "console/pages/overview";
@@ -161,17 +161,7 @@ export function Facts({ link }) {
       )}
       <dt>State</dt>
       <dd>
-        ${
-          link.archived
-            ? html`<${Badge}>
-              archived
-            <//>`
-            : link.active
-              ? html`<${Badge} kind="good">
-                active
-              <//>`
-              : html`<${Badge} kind="warning">paused<//>`
-        }
+        <${State} link=${link} />
       </dd>
       <dt>Tags</dt>
       <dd class="tags">

@@ -8,7 +8,6 @@ import { useAction, useLoad, useShortcut } from "console/core/hooks";
 import { html } from "console/core/html";
 import { Pagination, SearchBox, Table } from "console/core/lists";
 import {
-  Badge,
   Button,
   Choice,
   CopyButton,
@@ -25,6 +24,7 @@ import { route, setQuery } from "console/core/route";
 import { can, today } from "console/core/session";
 import { toast } from "console/core/toasts";
 import { TEXTS } from "console/links/fields";
+import { State } from "console/links/options";
 import { UtmChips, UtmValues, hasUtm, noUtmFilters, utmFilters } from "console/links/utm";
 
 // The first page is painted before any of these is loaded.
@@ -38,6 +38,8 @@ const STATES = [
   ["", "All in use"],
   ["true", "Active"],
   ["false", "Paused"],
+  ["scheduled", "Scheduled"],
+  ["expired", "Ended"],
   ["archived", "Archived"],
 ];
 const SORTS = [
@@ -119,6 +121,7 @@ function parameters({ page, search, tags, tagOperator, state, sort, ...others })
     tagOperator: tags && tagOperator,
     active: ["true", "false"].includes(state) ? state : undefined,
     archived: state === "archived" ? true : undefined,
+    state: ["scheduled", "expired"].includes(state) ? state : undefined,
   };
 }
 
@@ -206,13 +209,6 @@ function Name({ link }) {
       <${CopyButton} text=${link.short_url} label="Copy ${link.short_url}" />
     </span>
   </span>`;
-}
-
-function State({ link }) {
-  if (link.archived) return html`<${Badge}>archived<//>`;
-  return link.active
-    ? html`<${Badge} kind="good">active<//>`
-    : html`<${Badge} kind="warning">paused<//>`;
 }
 
 function actions(link, mayWrite, setOpen, reload) {
