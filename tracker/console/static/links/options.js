@@ -54,7 +54,7 @@ export const OPTIONS = [
   },
   {
     name: "no_referrer",
-    label: "Send the destination no referrer",
+    label: "Send no referrer",
     unused: false,
     checkbox: true,
   },

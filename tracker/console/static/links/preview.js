@@ -10,6 +10,9 @@ import { TEXTS } from "console/links/fields";
  */
 export function LinkPreview({ rows, most, host, bad, failedLine, newTags, ignored }) {
   const withTags = rows.some(({ tags }) => tags.length);
+  const texts = TEXTS.filter(
+    ({ name, whenEmpty }) => whenEmpty || rows.some(({ link }) => link[name]),
+  );
   return html`<div class="link-preview">
     <p class=${bad ? "error" : "hint"} role="status">
       ${
@@ -28,7 +31,7 @@ export function LinkPreview({ rows, most, host, bad, failedLine, newTags, ignore
             <th scope="col" class="numeric">Line</th>
             <th scope="col">Destination</th>
             <th scope="col">Short link</th>
-            ${TEXTS.map(({ label }) => html`<th scope="col">${label}</th>`)}
+            ${texts.map(({ label }) => html`<th scope="col">${label}</th>`)}
             ${withTags && html`<th scope="col">Tags</th>`}
           </tr>
         </thead>
@@ -36,7 +39,7 @@ export function LinkPreview({ rows, most, host, bad, failedLine, newTags, ignore
           ${rows.slice(0, most).map(
             (row) => html`<${Row}
               key=${row.line}
-              ...${{ row, host, withTags }}
+              ...${{ row, host, texts, withTags }}
               failed=${row.line === failedLine}
             />`,
           )}
@@ -46,7 +49,7 @@ export function LinkPreview({ rows, most, host, bad, failedLine, newTags, ignore
   </div>`;
 }
 
-function Row({ row: { line, link, domain, tags, problem }, host, withTags, failed }) {
+function Row({ row: { line, link, domain, tags, problem }, host, texts, withTags, failed }) {
   return html`<tr class=${problem || failed ? "bad" : ""}>
     <td class="numeric" data-label="Line">${line}</td>
     <td class="wide">${link.destination_url}${problem && html`<p class="error">${problem}</p>`}</td>
@@ -56,7 +59,7 @@ function Row({ row: { line, link, domain, tags, problem }, host, withTags, faile
         ${link.active === false && " (paused)"}
       </span>
     </td>
-    ${TEXTS.map(
+    ${texts.map(
       ({ name, label, whenEmpty }) => html`<td data-label=${label}>
         ${link[name] ?? (whenEmpty && html`<em>${whenEmpty}</em>`)}
       </td>`,
