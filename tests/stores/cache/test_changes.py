@@ -71,6 +71,24 @@ def types_of_messages(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return types
 
 
+async def test_a_change_is_seen_by_another_process_that_has_read_during_it(
+    settings: Settings,
+) -> None:
+    things = ThingLookup(OLD)
+    async with (
+        process(settings.redis_url, things) as one,
+        process(settings.redis_url, things) as other,
+    ):
+        await other.cache.get(NAME)
+        await one.cache.begin_update(NAME)
+        await eventually(lambda: NAME not in other.cache._memory.values)
+        assert await other.cache.get(NAME) == OLD
+        assert NAME in other.cache._memory.values
+        things.thing = NEW
+        await one.cache.changed(NAME, NEW, NEW.version)
+        await becomes(lambda: other.cache.get(NAME), NEW)
+
+
 async def test_unreadable_messages_hide_no_change_of_another_process(
     settings: Settings,
 ) -> None:
