@@ -39,6 +39,19 @@ async def test_a_session_ends_with_its_person_and_membership(services: Services,
     assert not services.access.sessions.peek(secret)
 
 
+async def test_an_expired_session_ends_before_mongodb_removes_it(services: Services) -> None:
+    person, account_id = await create_person(services), new_id()
+    await services.accounts.members.add(account_id, person.id, Role.OWNER)
+    session, secret = await services.access.sessions.start(person.id, account_id, BROWSER)
+    await services.access.sessions.authenticate(secret)
+    assert session.id in await services.access.sessions.principals_of([session.id])
+    expired = {"$set": {"expires_at": now()}}
+    await services.stores.mongodb["sessions"].update_one({"_id": session.id}, expired)
+    with pytest.raises(Unauthorized):
+        await services.access.sessions.authenticate(secret)
+    assert await services.access.sessions.principals_of([session.id]) == {}
+
+
 async def test_use_prolongs_a_session_up_to_its_lifetime(services: Services) -> None:
     person, account_id = await create_person(services), new_id()
     await services.accounts.members.add(account_id, person.id, Role.OWNER)
