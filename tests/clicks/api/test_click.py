@@ -108,6 +108,7 @@ async def test_a_click_id_of_the_destination_is_replaced_and_macros_are_filled(
         ("/c/abc?d=%EF%BD%87%EF%BD%8F.Example.", "tracker.test", "custom"),
         (b"/c/abc?d=\xef\xbd\x87\xef\xbd\x8f.example", "tracker.test", "custom"),
         ("/c/abc?d=tracker.test", "go.example", "default"),
+        ("/c/abc?d=%74RACKER.test.", "go.example", "default"),
         ("/c/abc?d=", "go.example", "custom"),
         ("/api/click?s=abc", "go.example", "default"),
         ("/api/click?s=abc&d=go.example", "tracker.test", "custom"),
