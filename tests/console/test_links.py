@@ -115,7 +115,9 @@ async def test_selected_links_are_tagged_paused_archived_and_brought_back(
         await expect(page.get_by_text("“Link 1” is restored")).to_be_visible()
 
 
-async def test_a_draft_keeps_macros_and_is_discarded(open_console: OpenConsole) -> None:
+async def test_a_draft_keeps_macros_outlives_a_reload_and_is_discarded(
+    open_console: OpenConsole,
+) -> None:
     async with open_console("/console/links") as page:
         await page.get_by_role("button", name="Create your first link").click()
         dialog = page.get_by_role("dialog")
@@ -125,10 +127,12 @@ async def test_a_draft_keeps_macros_and_is_discarded(open_console: OpenConsole) 
         await dialog.get_by_label("Content").fill("{country}")
         await dialog.get_by_label("Medium").fill("email")
         await dialog.get_by_label("Medium").fill("")
-        await expect(destination).to_have_value(
-            "https://shop.example/offer?a={click_id}&utm_content={country}#top"
-        )
+        drafted = "https://shop.example/offer?a={click_id}&utm_content={country}#top"
+        await expect(destination).to_have_value(drafted)
         await expect(dialog.get_by_label("Slug")).to_have_js_property("spellcheck", False)
+        await page.reload()
+        await page.get_by_role("button", name="Create your first link").click()
+        await expect(destination).to_have_value(drafted)
         await dialog.get_by_role("button", name="Discard the draft").click()
         await expect(destination).to_have_value("")
         await dialog.get_by_role("button", name="Cancel").click()
