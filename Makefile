@@ -59,7 +59,7 @@ test: $(VENV)/browser $(VENV)/npm-packages  ## run the tests of a commit, on rea
 	@$(PYTEST) --redis lowest $(if $(ARGS),$(ARGS),$(LONG:%=--ignore=%))
 
 # Then on the newest what may differ there.
-test-all: $(VENV)/browser $(VENV)/npm-packages  ## run all tests, as CI does (seventeen minutes)
+test-all: $(VENV)/browser $(VENV)/npm-packages  ## run all tests, as CI does (twelve minutes)
 	@$(PYTEST) --redis lowest --ignore=tests/lab --ignore=$(TRIAL)
 	@$(PYTEST) $(ON_NEWEST) tests/lab
 
