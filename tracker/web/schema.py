@@ -117,12 +117,17 @@ class AccountPage(Paged, kw_only=True):
     account_id: AccountId = field(name="accountId")
 
 
+def in_utc(name: str, moment: datetime) -> datetime:
+    """Return a time in UTC. Raises BadRequest, naming the field, beyond the years that exist."""
+    try:
+        return moment.astimezone(UTC)
+    except OverflowError:
+        raise BadRequest(f"{name}: must be in the years 1 to 9999 of UTC") from None
+
+
 def in_the_future(expires_at: datetime) -> datetime:
     """Return a time in UTC. Raises BadRequest if it is past, or beyond the years that exist."""
-    try:
-        moment = expires_at.astimezone(UTC)
-    except OverflowError:
-        raise BadRequest("expires_at: must be in the years 1 to 9999 of UTC") from None
+    moment = in_utc("expires_at", expires_at)
     if moment <= now():
         raise BadRequest("expires_at: must be in the future")
     return moment

@@ -1,6 +1,6 @@
 """The options of a link in requests, and the rules of each."""
 
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Annotated, Final
 
 import msgspec
@@ -17,7 +17,7 @@ from tracker.links.options import (
 from tracker.syntax.invisible import check_visible, stripped
 from tracker.syntax.url import check_url
 from tracker.web.limits import MAX_URL_CHARACTERS
-from tracker.web.schema import sent_fields
+from tracker.web.schema import in_utc, sent_fields
 
 EXPIRED_URL: Final = "expired_url"
 
@@ -76,7 +76,7 @@ def check_options_in(body: OptionsIn) -> None:
     for name in ("starts_at", "expires_at"):
         moment = getattr(body, name)
         if isinstance(moment, datetime):
-            setattr(body, name, _in_utc(name, moment))
+            setattr(body, name, _in_milliseconds(in_utc(name, moment)))
     if isinstance(body.expired_url, str):
         body.expired_url = stripped(body.expired_url)
         check_visible(EXPIRED_URL, body.expired_url)
@@ -91,10 +91,6 @@ def check_options_in(body: OptionsIn) -> None:
             raise BadRequest(f"notes: at most {MAX_NOTES_CHARACTERS} characters")
 
 
-def _in_utc(name: str, moment: datetime) -> datetime:
-    """Return a time in UTC, cut to milliseconds as MongoDB stores it."""
-    try:
-        found = moment.astimezone(UTC)
-    except OverflowError:
-        raise BadRequest(f"{name}: must be in the years 1 to 9999 of UTC") from None
-    return found.replace(microsecond=found.microsecond // 1000 * 1000)
+def _in_milliseconds(moment: datetime) -> datetime:
+    """Return a time as MongoDB stores it."""
+    return moment.replace(microsecond=moment.microsecond // 1000 * 1000)
