@@ -1,0 +1,1 @@
+"""Imports of links and visits from other services."""
