@@ -30,7 +30,22 @@ class DnsCheck(msgspec.Struct, frozen=True, kw_only=True):
     error: str | None
 
 
-class Domain(Versioned, frozen=True, kw_only=True):
+class DomainSettings(Versioned, frozen=True, kw_only=True):
+    """The settings of a domain. The URLs are for visitors whom no link takes elsewhere."""
+
+    case_sensitive: bool = True
+    root_url: str | None = None
+    not_found_url: str | None = None
+    expired_url: str | None = None
+
+
+SETTINGS: Final = tuple(
+    name for name in DomainSettings.__struct_fields__ if name not in Versioned.__struct_fields__
+)
+URLS: Final = ("root_url", "not_found_url", "expired_url")
+
+
+class Domain(DomainSettings, frozen=True, kw_only=True):
     """A claim to a hostname, `verified` once DNS has proven it.
 
     `token` is a part of the proof. A deleted domain reserves the name until `quarantined_until`.
@@ -50,7 +65,7 @@ class Domain(Versioned, frozen=True, kw_only=True):
         return self.quarantined_until is not None
 
 
-class ServedName(Versioned, frozen=True, kw_only=True):
+class ServedName(DomainSettings, frozen=True, kw_only=True, omit_defaults=True):
     """The cached form of a hostname. `namespace` has its links; empty if it serves none."""
 
     namespace: str
@@ -87,9 +102,11 @@ def served_name(
 
 
 def _served(domain: Domain, quarantined: bool) -> ServedName:
+    settings = {} if domain.is_deleted else {name: getattr(domain, name) for name in SETTINGS}
     return ServedName(
         version=domain.version,
         namespace="" if domain.is_deleted else namespace_of(domain.id),
         verified=domain.verified and not domain.is_deleted,
         quarantined=quarantined,
+        **settings,
     )

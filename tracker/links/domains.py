@@ -5,7 +5,7 @@
 - Every process sees a change of served names within a second (`links/cache`).
 """
 
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import Any
 from uuid import UUID
@@ -105,6 +105,31 @@ class Domains:
         await self._archive_links(ended)
         await self._publish(domain.domain_name)
         return proven
+
+    async def change(
+        self,
+        domain_id: UUID,
+        settings: Mapping[str, Any],
+        in_transaction: Callable[[MongoSession, Domain, Domain], Awaitable[None]],
+    ) -> Domain:
+        """Change the settings; return the domain. Raises NotFound.
+
+        `in_transaction` gets the domain before and after.
+        """
+        await self._begin_update(domain_id)
+        wanted = {"_id": domain_id, **_IN_USE}
+        update = {"$set": settings, "$inc": {"version": 1}}
+
+        async def revise(session: MongoSession) -> Domain:
+            before = await self._domains.find_one(wanted, session=session)
+            after = await updated(self._domains, wanted, update, "domain", session)
+            domain = as_struct(Domain, after)
+            await in_transaction(session, as_struct(Domain, before or after), domain)
+            return domain
+
+        changed = await run_in_transaction(self._database, revise)
+        await self._publish(changed.domain_name)
+        return changed
 
     async def delete(self, domain_id: UUID) -> None:
         """Delete a domain; quarantine a proven one. Its links are archived. Raises NotFound."""

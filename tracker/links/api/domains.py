@@ -1,22 +1,28 @@
-"""`/api/domains`: add, list, verify and delete custom domains."""
+"""`/api/domains`: add, list, change, verify and delete custom domains."""
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Annotated
+from typing import Annotated, Final
 from uuid import UUID
 
 import msgspec
-from msgspec import Meta, field
+from msgspec import UNSET, Meta, UnsetType, field
 
+from tracker.access.audit import differences
 from tracker.errors import BadRequest, Unavailable
-from tracker.links.domain import QUARANTINE, DnsCheck, Domain
+from tracker.links.destination import OWN_REDIRECT, redirect_address
+from tracker.links.domain import QUARANTINE, URLS, DnsCheck, Domain
 from tracker.links.hostnames import checked_hostname
 from tracker.links.services import LinkCall, LinkServices
 from tracker.links.verification import Verification, look_up, verification
+from tracker.stores.mongodb.transaction import MongoSession
+from tracker.syntax.invisible import check_visible, stripped
+from tracker.syntax.url import check_url, split_url
 from tracker.web.call import Nothing
 from tracker.web.endpoint import Endpoints
+from tracker.web.limits import MAX_URL_CHARACTERS
 from tracker.web.resource import Resource, record_of
-from tracker.web.schema import AccountId, AccountPage, Done, Page, Timestamp
+from tracker.web.schema import AccountId, AccountPage, Done, Page, Timestamp, sent_fields
 
 endpoint = Endpoints("links")
 
@@ -26,6 +32,24 @@ DomainName = Annotated[
         description="hostname of at least two labels; international names become punycode",
         extra_json_schema={"minLength": 1, "format": "idn-hostname"},
         examples=["go.example.com"],
+    ),
+]
+
+
+_URL_SCHEMA: Final = {"maxLength": MAX_URL_CHARACTERS}
+
+CaseSensitive = Annotated[bool, Meta(description="false: slugs and paths ignore case")]
+RootUrl = Annotated[
+    str, Meta(description="where `/` leads; null: 404", extra_json_schema=_URL_SCHEMA)
+]
+NotFoundUrl = Annotated[
+    str, Meta(description="where unknown paths lead; null: 404", extra_json_schema=_URL_SCHEMA)
+]
+ExpiredUrl = Annotated[
+    str,
+    Meta(
+        description="where links outside their time lead that have no `expired_url`; null: 404",
+        extra_json_schema=_URL_SCHEMA,
     ),
 ]
 
@@ -59,6 +83,10 @@ class DomainRecord(msgspec.Struct, kw_only=True):
     last_check: Annotated[
         DnsCheckRecord | None, Meta(description="the last look-up; null: none yet")
     ]
+    case_sensitive: CaseSensitive
+    root_url: RootUrl | None
+    not_found_url: NotFoundUrl | None
+    expired_url: ExpiredUrl | None
 
 
 class AddDomain(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
@@ -69,6 +97,23 @@ class AddDomain(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
 
     def __post_init__(self) -> None:
         self.domain_name = checked_hostname(self.domain_name)
+
+
+class ChangeDomain(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """The settings of a domain to change. Omitted ones stay."""
+
+    case_sensitive: CaseSensitive | UnsetType = UNSET
+    root_url: RootUrl | UnsetType | None = UNSET
+    not_found_url: NotFoundUrl | UnsetType | None = UNSET
+    expired_url: ExpiredUrl | UnsetType | None = UNSET
+
+    def __post_init__(self) -> None:
+        for name in URLS:
+            if isinstance(url := getattr(self, name), str):
+                url = stripped(url)
+                setattr(self, name, url)
+                check_visible(name, url)
+                check_url(name, url)
 
 
 async def _check_new(services: LinkServices, body: AddDomain) -> None:
@@ -121,6 +166,43 @@ async def add(call: LinkCall[Nothing, AddDomain]) -> DomainRecord:
     domain = await call.services.domains.create(call.account_id, call.body.domain_name)
     await call.audit("domain.added", DOMAINS.audit_object(domain))
     return await DOMAINS.show(call, domain)
+
+
+@endpoint(
+    "PATCH",
+    "/api/domains/{id}",
+    "domains:write",
+    example={"not_found_url": "https://example.com/lost"},
+)
+async def change(call: LinkCall[Nothing, ChangeDomain]) -> DomainRecord:
+    """Change the settings of a custom domain."""
+    domain, settings = await DOMAINS.find(call), sent_fields(call.body)
+    for name in URLS:
+        if isinstance(url := settings.get(name), str):
+            await _check_leads_away(call.services, domain, name, url)
+
+    async def check_and_audit(session: MongoSession, before: Domain, after: Domain) -> None:
+        if before.case_sensitive and not after.case_sensitive:
+            await _check_collisions(call.services, after, session)
+        if changes := differences(before, after):
+            await call.audit("domain.changed", DOMAINS.audit_object(after), changes, session)
+
+    if settings:
+        domain = await call.services.domains.change(domain.id, settings, check_and_audit)
+    return await DOMAINS.show(call, domain)
+
+
+async def _check_leads_away(services: LinkServices, domain: Domain, field: str, url: str) -> None:
+    """Raises BadRequest if `url` is served here: such redirects could lead to each other."""
+    host, port = split_url(field, url).address
+    if host == domain.domain_name or await services.domains.serves(host):
+        raise BadRequest(f"{field}: must not be on a custom domain of this service")
+    if services.public_url.is_at(host, port) and redirect_address(url):
+        raise BadRequest(f"{field}: {OWN_REDIRECT}")
+
+
+async def _check_collisions(services: LinkServices, domain: Domain, session: MongoSession) -> None:
+    """Raises BadRequest that names links which only case tells apart. Runs in the transaction."""
 
 
 @endpoint("POST", "/api/domains/{id}/verify", "domains:write")

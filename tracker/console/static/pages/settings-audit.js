@@ -19,7 +19,7 @@ const ACTIONS = {
     "short_link.restored",
   ],
   Tags: ["tag.created", "tag.renamed", "tag.deleted"],
-  Domains: ["domain.added", "domain.verified", "domain.deleted"],
+  Domains: ["domain.added", "domain.verified", "domain.changed", "domain.deleted"],
   "Event configurations": ["event_config.created", "event_config.changed", "event_config.archived"],
   Webhooks: [
     "webhook.created",
