@@ -46,6 +46,15 @@ async def test_a_link_is_edited_paused_archived_and_its_history_names_who_did_it
     assert (found.internal_name, found.active, found.archived) == ("Summer", False, False)
 
 
+async def test_clicks_before_the_import_are_told_beside_the_report(
+    open_console: OpenConsole, services: Services, account: Account
+) -> None:
+    link = await create_link(services, account.id, "spring", opening_clicks=1234)
+    async with open_console(f"/console/links/{link.id}") as page:
+        about = page.get_by_text("And 1,234 clicks before the import")
+        await expect(about).to_be_visible()
+
+
 async def test_the_qr_code_is_seen_and_downloaded(
     open_console: OpenConsole, services: Services, account: Account, tmp_path: Path
 ) -> None:

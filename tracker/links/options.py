@@ -21,7 +21,10 @@ CLICK_PARAMETER_RULE: Final = "1 to 64 of A-Z a-z 0-9 _ . ~ -, and neither s nor
 
 
 class LinkOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """The optional fields of a link. Times are in UTC; `starts_at` is before `expires_at`."""
+    """The optional fields of a link. Times are in UTC; `starts_at` is before `expires_at`.
+
+    `opening_clicks` is set by imports alone: the link's clicks elsewhere of which no day is known.
+    """
 
     starts_at: datetime | None = None
     expires_at: datetime | None = None
@@ -31,6 +34,7 @@ class LinkOptions(msgspec.Struct, frozen=True, kw_only=True):
     click_parameter: str = CLICK_ID
     no_referrer: bool = False
     notes: str | None = None
+    opening_clicks: int = 0
 
 
 NAMES: Final = LinkOptions.__struct_fields__

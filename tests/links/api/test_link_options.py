@@ -35,7 +35,7 @@ SET: dict[str, Any] = {
 
 
 def options_of(shown: dict[str, Any]) -> dict[str, Any]:
-    return {name: shown[name] for name in NAMES}
+    return {name: shown[name] for name in DEFAULTS}
 
 
 async def test_options_are_stored_only_while_a_link_uses_them(world: World) -> None:
@@ -60,6 +60,17 @@ async def test_each_option_is_changed_by_itself_and_kept_in_the_history(world: W
         assert (changed.status, options_of(changed.json())) == (200, expected), changed.error
         [entry, *_] = await audited(world.services, world.account)
         assert (list(entry.changes), entry.changes[name].after) == ([name], value)
+
+
+async def test_clicks_before_an_import_are_shown_and_nobody_can_set_them(world: World) -> None:
+    link = await create_link(world.services, world.account.id, opening_clicks=12)
+    found = await world.api.get(f"/api/short-links/{link.id}")
+    assert found.json()["opening_clicks"] == 12
+    for response in (
+        await create(world, opening_clicks=1),
+        await send(world, "PATCH", link.id, {"opening_clicks": 1}),
+    ):
+        assert (response.status, "opening_clicks" in response.error) == (400, True)
 
 
 async def test_links_that_are_created_together_have_options_of_their_own(world: World) -> None:

@@ -46,6 +46,9 @@ ExpiredUrl = Annotated[
         extra_json_schema={"maxLength": MAX_URL_CHARACTERS},
     ),
 ]
+OpeningClicks = Annotated[
+    int, Meta(description="clicks before its import whose days are not known; in no report")
+]
 Notes = Annotated[
     str,
     Meta(description="for the owner", extra_json_schema={"maxLength": MAX_NOTES_CHARACTERS}),

@@ -16,6 +16,7 @@ from tracker.links.api.option_schema import (
     ExpiredUrl,
     NoReferrer,
     Notes,
+    OpeningClicks,
     PassQuery,
     Status,
 )
@@ -63,6 +64,7 @@ class ShortLink(msgspec.Struct, kw_only=True):
     click_parameter: ClickParameter
     no_referrer: NoReferrer
     notes: Notes | None
+    opening_clicks: OpeningClicks
 
 
 def records(
@@ -91,6 +93,7 @@ def records(
             click_parameter=link.click_parameter,
             no_referrer=link.no_referrer,
             notes=link.notes,
+            opening_clicks=link.opening_clicks,
         )
         for link in links
     ]

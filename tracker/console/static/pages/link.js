@@ -75,6 +75,13 @@ export default function Link({ params }) {
       can("reports:read") &&
       html`<section class="stack">
         <h2>Report</h2>
+        ${
+          link.data.opening_clicks > 0 &&
+          html`<p class="about">
+            And ${format.number(link.data.opening_clicks)} clicks before the import, whose days are
+            not known.
+          </p>`
+        }
         <${Report} fixed=${{ link: link.data.id }} />
       </section>`
     }
