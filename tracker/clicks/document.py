@@ -39,6 +39,7 @@ class ClickDocument(VisitorFields, SourceFields):
     - `bot`: the reason why it counts as a bot's; None for a person's.
     - `address`: stored only with STORE_IP.
     - `test`: True for tests, which count nowhere. Other clicks lack it.
+    - `import_id`: only of visits that an import brought (`imports/visits`).
     """
 
     _id: bytes
@@ -54,6 +55,7 @@ class ClickDocument(VisitorFields, SourceFields):
     stored_at: NotRequired[datetime]
     address: NotRequired[str]
     test: NotRequired[bool]
+    import_id: NotRequired[bytes]
 
 
 class VisitorValues(msgspec.Struct, Generic[At], frozen=True, kw_only=True):

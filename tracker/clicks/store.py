@@ -2,10 +2,11 @@
 
 from collections.abc import Collection, Sequence
 from typing import Any
+from uuid import UUID
 
 from tracker.clicks.document import ClickDocument
 from tracker.stores.mongodb.database import MongoDB
-from tracker.stores.mongodb.documents import stored_ids, with_byte_ids
+from tracker.stores.mongodb.documents import StoredId, stored_ids, with_byte_ids
 
 
 class Clicks:
@@ -26,3 +27,10 @@ class Clicks:
         rows.batch_size(len(wanted) + 1)
         found: list[Any] = await rows.to_list(len(wanted) + 1)
         return {row["_id"]: row for row in found}
+
+    async def imported(self, import_id: UUID, limit: int) -> list[ClickDocument]:
+        """Return some clicks that an import brought."""
+        of_import = {"import_id": StoredId(import_id.bytes)}
+        rows: Any = self._clicks.find(of_import).hint("imported").limit(limit)
+        found: list[ClickDocument] = await rows.to_list(limit)
+        return found

@@ -6,12 +6,13 @@ again. So rollups always equal the documents, however often a batch is delivered
 """
 
 import asyncio
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, TypeVar
 
 from pymongo.errors import OperationFailure
 
+from tracker.clicks.document import ClickDocument
 from tracker.clock import now
 from tracker.conversions.document import (
     ClickAndConfig,
@@ -37,6 +38,7 @@ from tracker.stores.mongodb.documents import (
     as_stored,
     run_inserts,
     run_updates,
+    stored_ids,
 )
 from tracker.stores.mongodb.transaction import MongoSession, in_transaction
 from tracker.webhooks.creation import create_deliveries
@@ -49,6 +51,8 @@ _DOCUMENTS_PER_COMMAND = 1000
 """Documents or statements in one command. The driver blocks the loop for 3 ms to encode them."""
 
 Item = TypeVar("Item")
+
+InTransaction = Callable[[MongoSession], Awaitable[None]]
 
 
 class WriteConflict(Exception):
@@ -75,8 +79,11 @@ class BatchWriter:
         self._stored_rollups = StoredRollups(mongodb.reads)
         self.calendars = AccountCalendars(mongodb)
 
-    async def write(self, write_set: WriteSet) -> None:
-        """Store the whole write set, or nothing. Raises WriteConflict if it is outdated."""
+    async def write(self, write_set: WriteSet, also: InTransaction | None = None) -> None:
+        """Store the whole write set and what `also` stores, or nothing.
+
+        Raises WriteConflict if the write set is outdated.
+        """
         if write_set.is_empty():
             return
         is_distrusted = False
@@ -89,7 +96,7 @@ class BatchWriter:
             rollups = await self._stored_rollups.writes(upserts)
             try:
                 async with self._writing:
-                    due = await self._commit(write_set, rollups, number)
+                    due = await self._commit(write_set, rollups, number, also)
             except _RollupIsStored:
                 self._stored_rollups.refuse(rollups)
             except OperationFailure as error:
@@ -103,7 +110,11 @@ class BatchWriter:
                 return
 
     async def _commit(
-        self, write_set: WriteSet, rollups: RollupWrites, number: int
+        self,
+        write_set: WriteSet,
+        rollups: RollupWrites,
+        number: int,
+        also: InTransaction | None,
     ) -> set[DueWebhook]:
         arrivals = _arrivals(write_set)
         session = await self._drain_number.session()
@@ -112,6 +123,8 @@ class BatchWriter:
             due = await self._store(write_set, rollups, session)
             if arrivals:
                 await arrivals.store(self._database, number, session)
+            if also is not None:
+                await also(session)
             return due
 
         try:
@@ -134,8 +147,10 @@ class BatchWriter:
     ) -> set[DueWebhook]:
         """Return the webhooks with new deliveries."""
         await self._lock(write_set.caps, session)
-        for clicks in _pieces(write_set.clicks, _DOCUMENTS_PER_COMMAND):
-            await run_inserts(self._database, "clicks", clicks, session)
+        for new in (write_set.clicks, write_set.imported):
+            for clicks in _pieces(new, _DOCUMENTS_PER_COMMAND):
+                await run_inserts(self._database, "clicks", clicks, session)
+        await self._remove(write_set.removed, session)
         for events in _pieces(write_set.events, _DOCUMENTS_PER_COMMAND):
             rows = [as_stored(one) for one in events]
             await run_inserts(self._database, "events", rows, session)
@@ -149,6 +164,14 @@ class BatchWriter:
         for statements in _pieces(rollups.updates, _DOCUMENTS_PER_COMMAND):
             await run_updates(self._database, "rollups", statements, session)
         return due
+
+    async def _remove(self, clicks: Sequence[ClickDocument], session: MongoSession) -> None:
+        """Delete clicks. Raises WriteConflict if one is deleted already: it was subtracted then."""
+        for piece in _pieces(clicks, _DOCUMENTS_PER_COMMAND):
+            ids = {"_id": {"$in": stored_ids(one["_id"] for one in piece)}}
+            answer = await self._database["clicks"].delete_many(ids, session=session)
+            if answer.deleted_count < len(piece):
+                raise WriteConflict
 
     async def _insert_rollups(
         self, documents: Sequence[Mapping[str, Any]], session: MongoSession
@@ -195,9 +218,14 @@ def _arrivals(write_set: WriteSet) -> Arrivals:
 
 async def _rollup(write_set: WriteSet, calendars: Calendars) -> Rollup:
     rollup = Rollup(calendars)
-    for clicks in _pieces(write_set.clicks, _RECORDS_PER_TURN):
+    for new in (write_set.clicks, write_set.imported):
+        for clicks in _pieces(new, _RECORDS_PER_TURN):
+            for click in clicks:
+                rollup.add_click(click)
+            await asyncio.sleep(0)
+    for clicks in _pieces(write_set.removed, _RECORDS_PER_TURN):
         for click in clicks:
-            rollup.add_click(click)
+            rollup.remove_click(click)
         await asyncio.sleep(0)
     for events in _pieces(write_set.events, _EVENTS_PER_TURN):
         for event in events:

@@ -10,7 +10,7 @@ per click. The plan applies the cap, and the transaction makes it exact.
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Final, NamedTuple
 
@@ -48,15 +48,20 @@ class Move(NamedTuple):
 
 
 class WriteSet(NamedTuple):
-    """The writes of one transaction. `caps` limits the events of a click and configuration."""
+    """The writes of one transaction. `caps` limits the events of a click and configuration.
+
+    Clicks that were `imported` have no arrivals. Those in `removed` are deleted, and subtracted.
+    """
 
     clicks: list[ClickDocument]
     events: list[ConversionDocument]
     moves: list[Move]
     caps: Mapping[ClickAndConfig, int] = {}
+    imported: Sequence[ClickDocument] = ()
+    removed: Sequence[ClickDocument] = ()
 
     def is_empty(self) -> bool:
-        return not (self.clicks or self.events or self.moves)
+        return not any((self.clicks, self.events, self.moves, self.imported, self.removed))
 
     def new_of_accounts(self) -> Iterator[bytes]:
         """Yield the account of each new click, and of each new event that has one."""
@@ -67,7 +72,7 @@ class WriteSet(NamedTuple):
                 yield event["account_id"]
 
     def accounts(self) -> set[bytes]:
-        found = {click["account_id"] for click in self.clicks}
+        found = {click["account_id"] for click in self._all_clicks()}
         for event in (*self.events, *(one.event for one in self.moves)):
             if event["account_id"] is not None:
                 found.add(event["account_id"])
@@ -77,7 +82,10 @@ class WriteSet(NamedTuple):
     def newest(self) -> datetime:
         """Return the time of the newest click or event; of one at least."""
         events = (*self.events, *(one.event for one in self.moves))
-        return max(one["at"] for one in (*self.clicks, *events))
+        return max(one["at"] for one in (*self._all_clicks(), *events))
+
+    def _all_clicks(self) -> Sequence[ClickDocument]:
+        return [*self.clicks, *self.imported, *self.removed]
 
     def events_to_notify(self) -> list[ConversionDocument]:
         """Return the events to notify webhooks of, as they are after the transaction."""

@@ -8,7 +8,7 @@ from typing import Any
 from tracker.calendar import DEFAULT_ZONE
 from tracker.reports.limits import CACHED_DAYS
 from tracker.reports.rollups.full_rollups import DocumentKey
-from tracker.reports.rollups.layout import CHANGES, domain_cell, of_zone, with_domain
+from tracker.reports.rollups.layout import CHANGES, CORRECTIONS, domain_cell, of_zone, with_domain
 from tracker.reports.rollups.upsert import Addition, Upsert
 from tracker.stores.mongodb.documents import shared_id
 
@@ -48,6 +48,12 @@ class DocumentAdditions:
             self.changes = {}
         for path in (f"total.{CHANGES}", f"hour.{hour:02}.{CHANGES}"):
             self.changes[path] = self.changes.get(path, 0) + 1
+
+    def count_correction(self) -> None:
+        if self.changes is None:
+            self.changes = {}
+        path = f"total.{CORRECTIONS}"
+        self.changes[path] = self.changes.get(path, 0) + 1
 
     def key(self) -> DocumentKey:
         return self.id["account_id"], self.id["of"], self.id["day"], self.id["link_id"]

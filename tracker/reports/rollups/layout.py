@@ -13,8 +13,8 @@ where a CELL has the measures that are not zero:
   bots and prefetches);
 - `conversions`, `value` and `payout`, and their share from bots, as `bot_conversions` and so on;
 - `changes` in `total` and `hour`: the number of subtracted events;
-- `corrections` in `total`, which a recount increments. Both only grow: they show that
-  a value has moved although the sums are equal (`reports/joint_counts/fingerprints`).
+- `corrections` in `total`, which recounts and removed clicks increment. Both only grow: they show
+  that a value has moved although the sums are equal (`reports/joint_counts/fingerprints`).
 
 `link_id` is null for the account, and for conversions without a click. A drain writes only
 documents of its drain number, so drains never wait for each other. Reports add up

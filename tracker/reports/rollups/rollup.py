@@ -78,6 +78,12 @@ class Rollup:
         values = (hour, visitor)
         self._add(click["account_id"], day, link_id, domain_name, values, "", measures, count)
 
+    def remove_click(self, click: Mapping[str, Any]) -> None:
+        """Subtract a click. Its rollups count a correction: later sums may equal earlier ones."""
+        self.add_click(click, count=-1)
+        for document in self._documents_of(click, self._day_and_hour(click)[0]):
+            document.count_correction()
+
     def add_event(self, event: Mapping[str, Any], sign: int = 1) -> None:
         """Add an event, or subtract it with sign -1, if its status counts."""
         if event["account_id"] is None or event["status"] not in COUNTED:

@@ -12,6 +12,7 @@ from tracker.stores.mongodb.order import BY_NAME
 # Not {"$type": "string"}: a look-up of one transaction id would not use the index then.
 _EXISTING = {"$exists": True}
 
+_IMPORTED: Final = {"import_id": _EXISTING}
 _INACTIVE = {"partialFilterExpression": {"active": False}}
 _SCHEDULED: Final = {"partialFilterExpression": {"starts_at": _EXISTING}}
 _EXPIRED: Final = {"partialFilterExpression": {"expires_at": _EXISTING}}
@@ -135,6 +136,8 @@ INDEXES: dict[str, list[IndexModel]] = {
         _index("by_link_and_time", "link_id", "at"),
         # Few among millions, and no cost for the rest.
         _index("tests", "account_id", "-at", partialFilterExpression={"test": True}),
+        # Imported visits, for what undoes an import. Other clicks are not in it.
+        _index("imported", "import_id", "link_id", partialFilterExpression=_IMPORTED),
     ],
     "events": [
         # The state comes before the time, so that a rare one is found among millions. Without a

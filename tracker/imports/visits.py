@@ -1,0 +1,212 @@
+"""Visits that an import brings, as clicks of their days, and their removal by an undo.
+
+- They go through the writer of batches, so rollups equal the documents after each chunk.
+- They are no visitors' first clicks, and in no feed by storing order, live page or webhook.
+- A click's id follows from its visit, so a repeated import finds it stored.
+- Days that retention has reached get none: what it deletes could come again.
+
+The clicks before the import of a link (`opening_clicks`) are its total without these visits.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from hashlib import blake2b
+from typing import Final, NamedTuple
+from uuid import UUID
+
+from redis.asyncio import Redis
+
+from tracker.clicks.bots import MAX_USER_AGENT_CHARACTERS
+from tracker.clicks.click import Click
+from tracker.clicks.document import ClickDocument
+from tracker.clicks.enrich import Enrichment
+from tracker.clicks.redirect import MAX_REFERRER_CHARACTERS
+from tracker.clicks.store import Clicks
+from tracker.clock import now, start_of
+from tracker.imports.item import SourceVisit
+from tracker.ingest.batch_writer import BatchWriter, InTransaction
+from tracker.ingest.drain_number import DrainNumber
+from tracker.ingest.plan import WriteSet
+from tracker.links.link import Link
+from tracker.reports.joint_counts.due_accounts import DueAccounts
+from tracker.reports.repair.recount import CORRECTIONS_NUMBER
+from tracker.stores.mongodb.database import MongoDB
+from tracker.stores.mongodb.documents import StoredId, run_updates
+from tracker.stores.mongodb.retention import first_complete_day
+from tracker.stores.mongodb.transaction import MongoSession, run_in_transaction
+from tracker.webhooks.queue import DeliveryQueue
+
+VISITS_PER_CHUNK: Final = 2_000
+"""Visits of one transaction: at most that many clicks, rollups of links, and links."""
+
+IMPORTS_NUMBER: Final = CORRECTIONS_NUMBER + 1
+"""The drain number of imports, so that no drain waits for one."""
+
+_EARLIEST: Final = datetime(1995, 1, 1, tzinfo=UTC)
+_PER_TURN: Final = 200
+_SETTLED_AFTER: Final = timedelta(minutes=1)
+_SOURCE_SAYS_BOT: Final = "crawler"
+
+
+class VisitOrigin(NamedTuple):
+    """The import that brings visits. `source` and `instance` make their ids the same each time."""
+
+    account_id: UUID
+    import_id: UUID
+    source: str
+    instance: str
+
+
+class StoredVisits(NamedTuple):
+    """Visits of a chunk: new clicks, ones that were stored before, and ones of no countable day."""
+
+    new: int = 0
+    known: int = 0
+    outside: int = 0
+
+
+class ImportNumber(DrainNumber):
+    """The number of imports, which nobody leases."""
+
+    async def number(self) -> int:
+        return IMPORTS_NUMBER
+
+
+class ImportedVisits:
+    """The writer of imported visits in one process."""
+
+    def __init__(
+        self, mongodb: MongoDB, redis: Redis, enrichment: Enrichment, queue: DeliveryQueue
+    ) -> None:
+        self._mongodb = mongodb
+        self._enrichment = enrichment
+        self._clicks = Clicks(mongodb)
+        self._due = DueAccounts(mongodb.database)
+        self._writer = BatchWriter(mongodb, ImportNumber(redis, mongodb), queue)
+
+    async def store(
+        self,
+        origin: VisitOrigin,
+        visits: Sequence[tuple[Link, SourceVisit]],
+        also: InTransaction,
+    ) -> StoredVisits:
+        """Store a chunk of visits of links, in one transaction with what `also` stores.
+
+        Raises WriteConflict if another process stores them at the same time.
+        """
+        earliest, latest = await self._first_moment(), now()
+        within = [one for one in visits if earliest <= one[1].at <= latest]
+        made = await self._documents(origin, within)
+        stored = await self._clicks.find(made.keys(), ["_id"])
+        new = [click for click_id, click in made.items() if click_id not in stored]
+        by_link = Counter(click["link_id"] for click in new)
+
+        async def finish(session: MongoSession) -> None:
+            await self._lower_openings(by_link, session)
+            await also(session)
+
+        if new:
+            await self._writer.write(WriteSet([], [], [], imported=new), finish)
+            await self._due.add([origin.account_id], now() + _SETTLED_AFTER)
+        else:
+            await run_in_transaction(self._mongodb.database, finish)
+        return StoredVisits(len(new), len(made) - len(new), len(visits) - len(within))
+
+    async def undo(self, origin: VisitOrigin, also: InTransaction) -> int:
+        """Remove a chunk of an import's clicks from clicks and rollups; return their number.
+
+        0 means that none is left. Conversions keep what they have of such a click. Raises
+        WriteConflict as `store` does.
+        """
+        clicks = await self._clicks.imported(origin.import_id, VISITS_PER_CHUNK)
+        if not clicks:
+            await run_in_transaction(self._mongodb.database, also)
+            return 0
+        await self._writer.write(WriteSet([], [], [], removed=clicks), also)
+        await self._due.add([origin.account_id], now() + _SETTLED_AFTER)
+        return len(clicks)
+
+    async def _first_moment(self) -> datetime:
+        day = await first_complete_day(self._mongodb.database)
+        return max(start_of(day), _EARLIEST) if day else _EARLIEST
+
+    async def _documents(
+        self, origin: VisitOrigin, visits: Sequence[tuple[Link, SourceVisit]]
+    ) -> dict[bytes, ClickDocument]:
+        found: dict[bytes, ClickDocument] = {}
+        stored_at, import_id = now(), StoredId(origin.import_id.bytes)
+        for number, (link, visit) in enumerate(visits):
+            click = self._enrichment.document(_click(origin, link, visit))
+            if visit.is_bot or not visit.user_agent:
+                click["bot"] = _SOURCE_SAYS_BOT if visit.is_bot else None
+            click["stored_at"], click["import_id"] = stored_at, import_id
+            found[click["_id"]] = click
+            if number % _PER_TURN == 0:
+                await asyncio.sleep(0)
+        return found
+
+    async def _lower_openings(self, by_link: Mapping[bytes, int], session: MongoSession) -> None:
+        """Take new visits out of the clicks before the import, of which they were a part."""
+        opening = "opening_clicks"
+        updates = [
+            {
+                "q": {"_id": link_id, opening: {"$gt": 0}},
+                "u": [
+                    {
+                        "$set": {
+                            opening: {
+                                "$cond": [
+                                    {"$gt": [f"${opening}", count]},
+                                    {"$subtract": [f"${opening}", count]},
+                                    "$$REMOVE",
+                                ]
+                            }
+                        }
+                    }
+                ],
+            }
+            for link_id, count in by_link.items()
+        ]
+        await run_updates(self._mongodb.database, "links", updates, session)
+
+
+def _click(origin: VisitOrigin, link: Link, visit: SourceVisit) -> Click:
+    at = int(visit.at.timestamp() * 1000)
+    referrer = visit.referrer
+    if referrer and "://" not in referrer:  # some sources give the host alone
+        referrer = f"https://{referrer}"
+    return Click(
+        id=_click_id(origin, visit, at),
+        at=at,
+        account_id=link.account_id.bytes,
+        link_id=link.id.bytes,
+        domain_name=link.domain_name,
+        address="",
+        user_agent=_as_header(visit.user_agent)[:MAX_USER_AGENT_CHARACTERS],
+        referrer=_as_header(referrer)[:MAX_REFERRER_CHARACTERS],
+        purpose="",
+        edge_country=visit.country,
+        query="",
+    )
+
+
+def _click_id(origin: VisitOrigin, visit: SourceVisit, at: int) -> bytes:
+    """Return the id of a visit's click: a UUID of version 7 with a digest as its random part."""
+    second = at // 1000
+    named = (origin.account_id, origin.source, origin.instance, visit.link_id, second, visit.number)
+    text = "\0".join(map(str, named)).encode("utf-8", "surrogatepass")
+    digest = blake2b(text, digest_size=10).digest()
+    return b"".join(
+        (
+            (second * 1000).to_bytes(6),
+            bytes((0x70 | digest[0] & 0x0F, digest[1], 0x80 | digest[2] & 0x3F)),
+            digest[3:],
+        )
+    )
+
+
+def _as_header(text: str) -> str:
+    """Return a text with a character for each byte, as visitors' headers are stored."""
+    return text.encode("utf-8", "replace").decode("latin-1")
