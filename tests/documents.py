@@ -9,13 +9,13 @@ DECISIONS = sorted(f"docs/decisions/{path.name}" for path in ROOT.glob("docs/dec
 README, API, REPORTS = "README.md", "docs/api.md", "docs/reports.md"
 WEBHOOKS, OPERATIONS, SECURITY = "docs/webhooks.md", "docs/operations.md", "docs/security.md"
 CONSOLE, DEPLOY, CAPACITY = "docs/console.md", "docs/deploy.md", "docs/capacity.md"
-UPGRADING = "docs/upgrading.md"
+UPGRADING, MOVING = "docs/upgrading.md", "docs/moving.md"
 DOCUMENTS = sorted(
     path.relative_to(ROOT).as_posix() for path in (*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"))
 )
 GUIDES = (
     *(README, API, REPORTS, WEBHOOKS, OPERATIONS),
-    *(SECURITY, CONSOLE, DEPLOY, CAPACITY, UPGRADING),
+    *(SECURITY, CONSOLE, DEPLOY, CAPACITY, UPGRADING, MOVING),
 )
 
 

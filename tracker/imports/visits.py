@@ -59,14 +59,6 @@ class VisitOrigin(NamedTuple):
     instance: str
 
 
-class StoredVisits(NamedTuple):
-    """Visits of a chunk: new clicks, ones that were stored before, and ones of no countable day."""
-
-    new: int = 0
-    known: int = 0
-    outside: int = 0
-
-
 class ImportNumber(DrainNumber):
     """The number of imports, which nobody leases."""
 
@@ -91,13 +83,15 @@ class ImportedVisits:
         origin: VisitOrigin,
         visits: Sequence[tuple[Link, SourceVisit]],
         also: InTransaction,
-    ) -> StoredVisits:
+    ) -> Mapping[str, int]:
         """Store a chunk of visits of links, in one transaction with what `also` stores.
 
-        Raises WriteConflict if another process stores them at the same time.
+        Returns how many are new, known already, and of no day that counts. Raises WriteConflict if
+        another process stores them at the same time.
         """
-        earliest, latest = await self._first_moment(), now()
-        within = [one for one in visits if earliest <= one[1].at <= latest]
+        day = await first_complete_day(self._mongodb.database)
+        earliest = max(start_of(day), _EARLIEST) if day else _EARLIEST
+        within = [one for one in visits if earliest <= one[1].at <= now()]
         made = await self._documents(origin, within)
         stored = await self._clicks.find(made.keys(), ["_id"])
         new = [click for click_id, click in made.items() if click_id not in stored]
@@ -112,7 +106,8 @@ class ImportedVisits:
             await self._due.add([origin.account_id], now() + _SETTLED_AFTER)
         else:
             await run_in_transaction(self._mongodb.database, finish)
-        return StoredVisits(len(new), len(made) - len(new), len(visits) - len(within))
+        known, outside = len(made) - len(new), len(visits) - len(within)
+        return {"visits": len(new), "visits_known": known, "visits_outside": outside}
 
     async def undo(self, origin: VisitOrigin, also: InTransaction) -> int:
         """Remove a chunk of an import's clicks from clicks and rollups; return their number.
@@ -127,10 +122,6 @@ class ImportedVisits:
         await self._writer.write(WriteSet([], [], [], removed=clicks), also)
         await self._due.add([origin.account_id], now() + _SETTLED_AFTER)
         return len(clicks)
-
-    async def _first_moment(self) -> datetime:
-        day = await first_complete_day(self._mongodb.database)
-        return max(start_of(day), _EARLIEST) if day else _EARLIEST
 
     async def _documents(
         self, origin: VisitOrigin, visits: Sequence[tuple[Link, SourceVisit]]
@@ -149,26 +140,12 @@ class ImportedVisits:
 
     async def _lower_openings(self, by_link: Mapping[bytes, int], session: MongoSession) -> None:
         """Take new visits out of the clicks before the import, of which they were a part."""
-        opening = "opening_clicks"
-        updates = [
-            {
-                "q": {"_id": link_id, opening: {"$gt": 0}},
-                "u": [
-                    {
-                        "$set": {
-                            opening: {
-                                "$cond": [
-                                    {"$gt": [f"${opening}", count]},
-                                    {"$subtract": [f"${opening}", count]},
-                                    "$$REMOVE",
-                                ]
-                            }
-                        }
-                    }
-                ],
-            }
-            for link_id, count in by_link.items()
-        ]
+        opening = "$opening_clicks"
+        updates = []
+        for link_id, count in by_link.items():
+            left = [{"$gt": [opening, count]}, {"$subtract": [opening, count]}, "$$REMOVE"]
+            update = [{"$set": {"opening_clicks": {"$cond": left}}}]
+            updates.append({"q": {"_id": link_id, "opening_clicks": {"$gt": 0}}, "u": update})
         await run_updates(self._mongodb.database, "links", updates, session)
 
 
@@ -194,17 +171,12 @@ def _click(origin: VisitOrigin, link: Link, visit: SourceVisit) -> Click:
 
 def _click_id(origin: VisitOrigin, visit: SourceVisit, at: int) -> bytes:
     """Return the id of a visit's click: a UUID of version 7 with a digest as its random part."""
-    second = at // 1000
-    named = (origin.account_id, origin.source, origin.instance, visit.link_id, second, visit.number)
-    text = "\0".join(map(str, named)).encode("utf-8", "surrogatepass")
-    digest = blake2b(text, digest_size=10).digest()
-    return b"".join(
-        (
-            (second * 1000).to_bytes(6),
-            bytes((0x70 | digest[0] & 0x0F, digest[1], 0x80 | digest[2] & 0x3F)),
-            digest[3:],
-        )
-    )
+    account_id, _, *origins = origin
+    named = map(str, (account_id, *origins, visit.link_id, at // 1000, visit.number))
+    text = "\0".join(named).encode("utf-8", "surrogatepass")
+    version, second, variant, *rest = blake2b(text, digest_size=10).digest()
+    digits = (version & 0x0F | 0x70, second, variant & 0x3F | 0x80, *rest)
+    return (at // 1000 * 1000).to_bytes(6) + bytes(digits)
 
 
 def _as_header(text: str) -> str:
