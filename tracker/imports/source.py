@@ -1,11 +1,15 @@
 """A source: a service whose links can be imported, and how its files and its API are read."""
 
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from tracker.imports.item import SourceItem
 
 Items = AsyncIterator[SourceItem]
+Pieces = AsyncIterator[bytes]
+
+Columns = Mapping[str, int]
+"""The column, from 0, of each field of SourceLink that a CSV has; `source_url` for a whole URL."""
 
 
 class SourceApi(Protocol):
@@ -19,19 +23,39 @@ class SourceApi(Protocol):
         """
 
 
+class Preview(NamedTuple):
+    """The beginning of a CSV: its headings, if it has any, the guessed columns, and 20 rows."""
+
+    headings: Sequence[str]
+    columns: Columns
+    rows: Sequence[Sequence[str]]
+
+
+class ColumnMapping(NamedTuple):
+    """How a CSV whose columns the user may choose is previewed and read."""
+
+    preview: Callable[[Pieces], Awaitable[Preview]]
+    read: Callable[[Pieces, Columns], Items]
+
+
 class FileFormat(NamedTuple):
-    """A kind of file. `fits` gets its first 64 KiB; `read` gets the file in pieces."""
+    """A kind of file. `fits` gets its first 64 KiB; `read` gets the file in pieces.
+
+    `mapping` is for formats whose columns the user may choose. Without a choice `read` guesses.
+    """
 
     name: str
     fits: Callable[[bytes], bool]
-    read: Callable[[AsyncIterator[bytes]], Items]
+    read: Callable[[Pieces], Items]
+    mapping: ColumnMapping | None = None
 
 
 class Source(NamedTuple):
     """A row of the table of sources (`imports/sources`).
 
-    `key_headers` makes the request headers from the key that the user gives. `read_api` is None for
-    a source without an API.
+    `key_headers` makes the request headers from the key that the user gives, `key_parameters` the
+    parameters of a source that takes it there. `read_api` is None for a source without an API.
+    `api_address` is where the API of a hosted service is; empty if each has its own.
     """
 
     name: str
@@ -39,3 +63,5 @@ class Source(NamedTuple):
     files: tuple[FileFormat, ...]
     key_headers: Callable[[str], Mapping[str, str]]
     read_api: Callable[[SourceApi], Items] | None
+    key_parameters: Callable[[str], Mapping[str, str]] = lambda _: {}
+    api_address: str = ""
