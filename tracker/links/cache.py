@@ -6,7 +6,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from tracker.limits.allowance import Allowance
-from tracker.links.domain import Domain, IsReserved, ServedName, namespace_of, served_name
+from tracker.links.domain import FILES, Domain, IsReserved, ServedName, namespace_of, served_name
 from tracker.links.link import CachedLink, Link, cached_link
 from tracker.stores.cache.cache import COPY_SECONDS, Cache
 from tracker.stores.cache.filling import Names
@@ -19,8 +19,8 @@ LinkCache = Cache[CachedLink]
 DomainCache = Cache[ServedName]
 
 _LINK_FIELDS: Final = [name for name in Link.__struct_fields__ if name != "id"]
-_DOMAIN_FIELDS: Final = [
-    name for name in Domain.__struct_fields__ if name not in ("id", "last_check")
+DOMAIN_FIELDS: Final = [
+    name for name in Domain.__struct_fields__ if name not in ("id", "last_check", *FILES)
 ]
 QUARANTINED_COPY_SECONDS: Final = 300.0
 """The life of the copy of a name in quarantine, which ends without a notice. A process may remember
@@ -92,7 +92,7 @@ class _DomainLookup:
         return proven + await self._rows(others, 2)
 
     async def _rows(self, wanted: Mapping[str, Any], limit: int) -> list[dict[str, Any]]:
-        return await self._reads.find("domains", wanted, _DOMAIN_FIELDS, limit=limit)
+        return await self._reads.find("domains", wanted, DOMAIN_FIELDS, limit=limit)
 
     def value_of(self, found: Any) -> ServedName | None:
         return served_name(found, self._is_reserved)

@@ -30,6 +30,11 @@ class DnsCheck(msgspec.Struct, frozen=True, kw_only=True):
     error: str | None
 
 
+FILES: Final = ("apple_app_site_association", "assetlinks")
+URLS: Final = ("root_url", "not_found_url", "expired_url")
+SETTINGS: Final = ("case_sensitive", *URLS)
+
+
 class DomainSettings(Versioned, frozen=True, kw_only=True):
     """The settings of a domain. The URLs are for visitors whom no link takes elsewhere."""
 
@@ -37,12 +42,6 @@ class DomainSettings(Versioned, frozen=True, kw_only=True):
     root_url: str | None = None
     not_found_url: str | None = None
     expired_url: str | None = None
-
-
-SETTINGS: Final = tuple(
-    name for name in DomainSettings.__struct_fields__ if name not in Versioned.__struct_fields__
-)
-URLS: Final = ("root_url", "not_found_url", "expired_url")
 
 
 class Domain(DomainSettings, frozen=True, kw_only=True):
@@ -59,6 +58,8 @@ class Domain(DomainSettings, frozen=True, kw_only=True):
     created_at: datetime
     quarantined_until: datetime | None = None
     last_check: DnsCheck | None = None
+    apple_app_site_association: str | None = None
+    assetlinks: str | None = None
 
     @property
     def is_deleted(self) -> bool:

@@ -16,7 +16,7 @@ from pymongo.errors import DuplicateKeyError
 from tracker.clock import now, now_ms
 from tracker.errors import BadRequest, ErrorCode, NotFound
 from tracker.ids import new_id, new_secret
-from tracker.links.cache import DomainCache
+from tracker.links.cache import DOMAIN_FIELDS, DomainCache
 from tracker.links.counts.counts import change_in_pieces
 from tracker.links.domain import QUARANTINE, DnsCheck, Domain, IsReserved, ServedName, served_name
 from tracker.stores.batch import Waiter
@@ -251,7 +251,7 @@ class Domains:
         await self._cache.changed(keys.domain(domain_name), served, version)
 
     async def _claims(self, domain_name: str) -> list[Domain]:
-        rows = self._domains.find({"domain_name": domain_name})
+        rows = self._domains.find({"domain_name": domain_name}, DOMAIN_FIELDS)
         return [as_struct(Domain, row) async for row in rows]
 
     async def _archive_links(self, domain_ids: Sequence[UUID]) -> None:

@@ -120,6 +120,11 @@ class Links:
         taken = {"domain_id": domain_id, "slug": slug}
         return await self._links.find_one(taken, ["_id"]) is not None
 
+    async def find_slugs(self, domain_id: UUID, slugs: Collection[str]) -> set[str]:
+        """Return which of the slugs links on the domain have, even archived ones."""
+        taken = {"domain_id": domain_id, "slug": {"$in": list(slugs)}}
+        return {row["slug"] for row in await self._reader.find("links", taken, ["slug"])}
+
     async def count_by_tag(self, account_id: UUID, tag_ids: Collection[UUID]) -> LinkNumbers:
         """Count links by tag, without archived ones."""
         kept = await find_counts(self._reader, account_id, tag_ids)

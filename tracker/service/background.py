@@ -14,6 +14,7 @@ from tracker.ingest.drain_number import DrainNumber
 from tracker.ingest.notification import notify_overdue_loop
 from tracker.ingest.services import DrainParts
 from tracker.journal.overflow import keep_deciding
+from tracker.links.site.unknown_paths import FLUSH_SECONDS
 from tracker.loops import Loops, cancel_and_wait, repeat
 from tracker.service.longest_turn import keep_measuring
 from tracker.service.services import Services
@@ -116,6 +117,7 @@ SERVING: Final[tuple[Loop[Services], ...]] = (
     Loop("open_answers", lambda s, _: s.access.open_answers.guard()),
     Loop("share_opens", lambda s, _: s.sharing.share_opens.keep_storing()),
     Loop("key_uses", lambda s, _: s.access.api_keys.uses.keep_storing()),
+    Loop("unknown_paths", lambda s, _: repeat(FLUSH_SECONDS, s.links.unknown_paths.store)),
     Loop("refusals", lambda s, _: repeat(1.0, s.conversions.refusals.store)),
     Loop("repeats", lambda s, _: repeat(1.0, s.conversions.repeats.store)),
 )

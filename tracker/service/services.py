@@ -242,6 +242,7 @@ class Services:
             self.conversions.refusals.store,
             self.conversions.repeats.store,
             self.access.api_keys.uses.store,
+            self.links.unknown_paths.store,
         ):
             with contextlib.suppress(PyMongoError):
                 await store()

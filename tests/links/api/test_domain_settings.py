@@ -9,7 +9,6 @@ from tests.links.processes import process
 from tests.waiting import becomes
 from tests.web.client import Response
 from tests.web.world import World
-from tracker.links.destination import OWN_REDIRECT
 from tracker.links.domain import SETTINGS, ServedName
 from tracker.stores.cache.cache import Versioned
 
@@ -47,7 +46,7 @@ async def test_a_setting_that_breaks_a_rule_is_refused_with_field_and_rule(world
     domain = await add(world.api, world.account)
     other = await world.services.links.domains.create(world.account.id, "other.example")
     await world.services.links.domains.verify(other.id)
-    away = "must not be on a custom domain of this service"
+    away = "must not be on a host of this service"
     for field in ("root_url", "not_found_url", "expired_url"):
         for url, rule in (
             ("example.com", "must be an absolute http or https URL"),
@@ -56,7 +55,7 @@ async def test_a_setting_that_breaks_a_rule_is_refused_with_field_and_rule(world
             (f"https://{NAME}/", away),
             (f"https://{NAME.upper()}.:8443/x", away),
             ("http://other.example/", away),
-            ("http://tracker.test/c/x", OWN_REDIRECT),
+            ("http://tracker.test/c/x", away),
         ):
             response = await change(world, domain, **{field: url})
             assert (response.status, response.error[: len(field)]) == (400, field), url

@@ -25,6 +25,7 @@ const ROUTES = [
   ["/console/webhooks/:id", "console/pages/webhook"],
   ["/console/events", "console/pages/event-configs"],
   ["/console/domains", "console/pages/domains"],
+  ["/console/domains/:id/unknown-paths", "console/pages/unknown-paths"],
   ["/console/tags", "console/pages/tags"],
   ["/console/start", "console/pages/start"],
   ["/console/settings", "console/pages/settings"],

@@ -4,27 +4,35 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Annotated, Final
 from uuid import UUID
+from zlib import crc32
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType, field
 
 from tracker.access.audit import differences
 from tracker.errors import BadRequest, Unavailable
-from tracker.links.destination import OWN_REDIRECT, redirect_address
-from tracker.links.domain import QUARANTINE, URLS, DnsCheck, Domain
+from tracker.links.domain import FILES, QUARANTINE, URLS, DnsCheck, Domain
 from tracker.links.hostnames import checked_hostname
 from tracker.links.services import LinkCall, LinkServices
 from tracker.links.verification import Verification, look_up, verification
 from tracker.stores.mongodb.transaction import MongoSession
 from tracker.syntax.invisible import check_visible, stripped
+from tracker.syntax.strict_json import parse_json
 from tracker.syntax.url import check_url, split_url
 from tracker.web.call import Nothing
 from tracker.web.endpoint import Endpoints
-from tracker.web.limits import MAX_URL_CHARACTERS
+from tracker.web.limits import MAX_BULK_BODY_BYTES, MAX_URL_CHARACTERS
 from tracker.web.resource import Resource, record_of
 from tracker.web.schema import AccountId, AccountPage, Done, Page, Timestamp, sent_fields
 
 endpoint = Endpoints("links")
+
+MAX_FILE_BYTES: Final = 64 * 1024
+
+_FILE_RULES: Final = (
+    ("apple_app_site_association", dict, "must be a JSON object"),
+    ("assetlinks", list, "must be a JSON list"),
+)
 
 DomainName = Annotated[
     str,
@@ -35,22 +43,15 @@ DomainName = Annotated[
     ),
 ]
 
-
-_URL_SCHEMA: Final = {"maxLength": MAX_URL_CHARACTERS}
-
-CaseSensitive = Annotated[bool, Meta(description="false: slugs and paths ignore case")]
-RootUrl = Annotated[
-    str, Meta(description="where `/` leads; null: 404", extra_json_schema=_URL_SCHEMA)
-]
-NotFoundUrl = Annotated[
-    str, Meta(description="where unknown paths lead; null: 404", extra_json_schema=_URL_SCHEMA)
-]
-ExpiredUrl = Annotated[
+VisitorUrl = Annotated[
     str,
     Meta(
-        description="where links outside their time lead that have no `expired_url`; null: 404",
-        extra_json_schema=_URL_SCHEMA,
+        description="where visitors are redirected whom no link takes elsewhere; null: 404",
+        extra_json_schema={"maxLength": MAX_URL_CHARACTERS},
     ),
+]
+AppText = Annotated[
+    str, Meta(description=f"JSON of at most {MAX_FILE_BYTES:,} bytes, served as it is sent")
 ]
 
 
@@ -83,10 +84,12 @@ class DomainRecord(msgspec.Struct, kw_only=True):
     last_check: Annotated[
         DnsCheckRecord | None, Meta(description="the last look-up; null: none yet")
     ]
-    case_sensitive: CaseSensitive
-    root_url: RootUrl | None
-    not_found_url: NotFoundUrl | None
-    expired_url: ExpiredUrl | None
+    case_sensitive: bool
+    root_url: VisitorUrl | None
+    not_found_url: VisitorUrl | None
+    expired_url: VisitorUrl | None
+    apple_app_site_association: AppText | None
+    assetlinks: AppText | None
 
 
 class AddDomain(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
@@ -102,18 +105,25 @@ class AddDomain(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
 class ChangeDomain(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     """The settings of a domain to change. Omitted ones stay."""
 
-    case_sensitive: CaseSensitive | UnsetType = UNSET
-    root_url: RootUrl | UnsetType | None = UNSET
-    not_found_url: NotFoundUrl | UnsetType | None = UNSET
-    expired_url: ExpiredUrl | UnsetType | None = UNSET
+    case_sensitive: bool | UnsetType = UNSET
+    root_url: VisitorUrl | UnsetType | None = UNSET
+    not_found_url: VisitorUrl | UnsetType | None = UNSET
+    expired_url: VisitorUrl | UnsetType | None = UNSET
+    apple_app_site_association: AppText | UnsetType | None = UNSET
+    assetlinks: AppText | UnsetType | None = UNSET
 
     def __post_init__(self) -> None:
         for name in URLS:
             if isinstance(url := getattr(self, name), str):
-                url = stripped(url)
-                setattr(self, name, url)
+                setattr(self, name, url := stripped(url))
                 check_visible(name, url)
                 check_url(name, url)
+        for name, kind, rule in _FILE_RULES:
+            if isinstance(text := getattr(self, name), str):
+                if len(text.encode()) > MAX_FILE_BYTES:
+                    raise BadRequest(f"{name}: at most {MAX_FILE_BYTES:,} bytes")
+                if not isinstance(parse_json(name, text.encode()), kind):
+                    raise BadRequest(f"{name}: {rule}")
 
 
 async def _check_new(services: LinkServices, body: AddDomain) -> None:
@@ -173,6 +183,7 @@ async def add(call: LinkCall[Nothing, AddDomain]) -> DomainRecord:
     "/api/domains/{id}",
     "domains:write",
     example={"not_found_url": "https://example.com/lost"},
+    body_bytes=MAX_BULK_BODY_BYTES,
 )
 async def change(call: LinkCall[Nothing, ChangeDomain]) -> DomainRecord:
     """Change the settings of a custom domain."""
@@ -184,7 +195,7 @@ async def change(call: LinkCall[Nothing, ChangeDomain]) -> DomainRecord:
     async def check_and_audit(session: MongoSession, before: Domain, after: Domain) -> None:
         if before.case_sensitive and not after.case_sensitive:
             await _check_collisions(call.services, after, session)
-        if changes := differences(before, after):
+        if changes := differences(_without_texts(before), _without_texts(after)):
             await call.audit("domain.changed", DOMAINS.audit_object(after), changes, session)
 
     if settings:
@@ -192,13 +203,18 @@ async def change(call: LinkCall[Nothing, ChangeDomain]) -> DomainRecord:
     return await DOMAINS.show(call, domain)
 
 
+def _without_texts(domain: Domain) -> Domain:
+    """Return the domain as the audit log compares it: texts for apps are told apart, not shown."""
+    texts = {name: getattr(domain, name) for name in FILES}
+    shown = {name: f"text {crc32(text.encode()):08x}" for name, text in texts.items() if text}
+    return msgspec.structs.replace(domain, **shown)
+
+
 async def _check_leads_away(services: LinkServices, domain: Domain, field: str, url: str) -> None:
     """Raises BadRequest if `url` is served here: such redirects could lead to each other."""
     host, port = split_url(field, url).address
-    if host == domain.domain_name or await services.domains.serves(host):
-        raise BadRequest(f"{field}: must not be on a custom domain of this service")
-    if services.public_url.is_at(host, port) and redirect_address(url):
-        raise BadRequest(f"{field}: {OWN_REDIRECT}")
+    if host == domain.domain_name or await services.served_hosts.has(host, port):
+        raise BadRequest(f"{field}: must not be on a host of this service")
 
 
 async def _check_collisions(services: LinkServices, domain: Domain, session: MongoSession) -> None:

@@ -37,6 +37,8 @@ from tracker.links.api import (
     slugs,
     tags,
     tls_ask,
+    unknown_paths,
+    well_known,
 )
 from tracker.live import api as live
 from tracker.metrics import show_failures
@@ -77,7 +79,17 @@ _TAGS = {
 Endpoints = tuple[Endpoint | HandledEndpoint, ...]
 
 _DECLARING = (
-    *(short_links, short_link_changes, slugs, qr_codes, tags, domains, event_configs, testing),
+    *(
+        short_links,
+        short_link_changes,
+        slugs,
+        qr_codes,
+        tags,
+        domains,
+        unknown_paths,
+        event_configs,
+        testing,
+    ),
     *(clicks, conversions, conversion_delays, conversion_warnings, refused_postbacks),
     *(webhooks, templates, statistics, deliveries),
     *(keys, account, audit, members, invitations),
@@ -94,6 +106,7 @@ VISITORS_ENDPOINTS: Endpoints = (
     *DECLARED_ENDPOINTS,
     *click.ENDPOINTS,
     *event.ENDPOINTS,
+    *well_known.ENDPOINTS,
     *health.ENDPOINTS,
 )
 """The endpoints that are on the public port in any case."""

@@ -95,6 +95,10 @@ INDEXES: dict[str, list[IndexModel]] = {
         _index("quarantine", "quarantined_until", expireAfterSeconds=0, sparse=True),
         _index("by_account", "account_id", "-_id"),
     ],
+    "unknown_paths": [
+        _index("by_domain", "_id.domain_id", "-last_at"),
+        _index("expiry", "last_at", expireAfterSeconds=30 * 24 * 3600),
+    ],
     "tags": [
         _index("by_name", "account_id", "key", unique=True),
         _index("by_account", "account_id", "-_id"),

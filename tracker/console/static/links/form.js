@@ -31,11 +31,14 @@ const DESTINATION = {
 };
 const NEW = { destination_url: "", slug: "", domain_id: "", tags: [], ...textsOf({}) };
 
-/** The dialog to create a link, or to change `link`. `onDone` gets the link. */
-export function LinkDialog({ link, onClose, onDone }) {
+/**
+ * The dialog to create a link, or to change `link`. `start` has fields of a new link. `onDone` gets
+ * the link.
+ */
+export function LinkDialog({ link, start, onClose, onDone }) {
   const { fields, set, dirty, clear } = useDraft(
-    link ? `link:${link.id}` : "link:new",
-    link ? editable(link) : { ...NEW, ...optionsOf({}) },
+    link ? `link:${link.id}` : `link:new${start ? JSON.stringify(start) : ""}`,
+    link ? editable(link) : { ...NEW, ...optionsOf({}), ...start },
   );
   const typed = useRef();
   const [save, busy, error] = useAction(async () => {

@@ -13,6 +13,7 @@ import { can } from "console/core/session";
 import { toast } from "console/core/toasts";
 import { CopyValue } from "console/parts/code";
 import { ConfirmDeletion, Dialog } from "console/parts/dialog";
+import { DomainSettings } from "console/domains/settings";
 import { hostnameOf } from "console/links/typed-url";
 
 /** The page. */
@@ -43,11 +44,16 @@ export default function Domains() {
           domain=${domain}
           reload=${domains.reload}
           onDelete=${() => setOpen({ kind: "delete", domain })}
+          onSettings=${() => setOpen({ kind: "settings", domain })}
         />`,
       )}
     </div>
     <${Pagination} pagination=${domains.data?.pagination} noun="domain" />
     ${open?.kind === "add" && html`<${AddDialog} onClose=${close} onDone=${domains.reload} />`}
+    ${
+      open?.kind === "settings" &&
+      html`<${DomainSettings} domain=${open.domain} onClose=${close} onDone=${domains.reload} />`
+    }
     ${
       open?.kind === "delete" &&
       html`<${DeleteDialog} domain=${open.domain} onClose=${close} onDone=${domains.reload} />`
@@ -66,7 +72,7 @@ function NoDomains({ add }) {
   <//>`;
 }
 
-function Domain({ domain, reload, onDelete }) {
+function Domain({ domain, reload, onDelete, onSettings }) {
   const [verify, busy, error] = useAction(async () => {
     await api.post(`/api/domains/${domain.id}/verify`).finally(reload);
     toast(`${domain.domain_name} is verified`);
@@ -92,6 +98,24 @@ function Domain({ domain, reload, onDelete }) {
             icon="chart"
             href="/console/overview?domain=${domain.domain_name}"
             label="Report of ${domain.domain_name}"
+          />`
+        }
+        ${
+          domain.verified &&
+          html`<${Button}
+            kind="quiet"
+            icon="search"
+            href="/console/domains/${domain.id}/unknown-paths"
+            label="Unknown paths of ${domain.domain_name}"
+          />`
+        }
+        ${
+          mayWrite &&
+          html`<${Button}
+            kind="quiet"
+            icon="edit"
+            label="Settings of ${domain.domain_name}"
+            onClick=${onSettings}
           />`
         }
         ${
