@@ -5,6 +5,16 @@ from urllib.parse import urlsplit
 
 _LOOPBACK: Final = {"localhost", "127.0.0.1", "::1"}
 
+EVERYWHERE: Final = (
+    *("/c/", "/.well-known/"),
+    *("/robots.txt", "/favicon.ico", "/api/click", "/api/event"),
+)
+"""The paths that are the service's on custom domains too, all below them if they end in a slash."""
+
+
+def is_everywhere(path: str) -> bool:
+    return path in EVERYWHERE or path.startswith(EVERYWHERE[:2])
+
 
 class PublicUrl:
     """The public address of the service, from BASE_URL."""

@@ -155,6 +155,7 @@ def check_shares(ways: Ways) -> None:
     for kind in FAST_PATHS:
         assert offered[kind] / 4 < taken[kind] < offered[kind], kind
     assert taken["other"] == 0 < offered["other"]
+    assert 0 < taken["GET /"] < offered["GET /"]
 
 
 @SOME
@@ -192,11 +193,19 @@ USUAL = (
     (b"GET /api/event?a=1&click_id=%b&value=2 HTTP/1.1", b"Host: tracker.test\r\nAccept: image/*"),
     (b"GET /api/event?click_id=%b HTTP/1.1", b"Host: tracker.test\r\nWebhook-Id: "),
     (b"GET /c/abc HTTP/1.1", b"Host: tracker.test\r\nwebhook-id: msg_1"),
+    (b"GET /abc HTTP/1.1", b"Host: go.example"),
+    (b"HEAD /ab%63/?a=1 HTTP/1.1", b"Host: GO.Example.:80"),
+    (b"GET /abc, HTTP/1.1", b"Host: go.example"),
+    (b"GET /none HTTP/1.1", b"Host: go.example"),
 )
 """Request lines and fields that the fast path takes."""
 
 UNUSUAL = (
     (b"GET /c/%61bc HTTP/1.1", b"Host: tracker.test"),
+    (b"GET /abc HTTP/1.1", b"Host: tracker.test"),
+    (b"GET /abc HTTP/1.1", b"Host: waiting.example"),
+    (b"GET /robots.txt HTTP/1.1", b"Host: go.example"),
+    (b"OPTIONS /abc HTTP/1.1", b"Host: go.example"),
     (b"GET /c/a\xff HTTP/1.1", b"Host: tracker.test"),
     (b"GET /c/abc?a=\xff HTTP/1.1", b"Host: tracker.test"),
     (b"OPTIONS /c/abc HTTP/1.1", b"Host: tracker.test"),

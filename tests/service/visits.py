@@ -37,6 +37,13 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
 DOMAINS = ("go.example", "waiting.example", "xn--bcher-kva.example")
 """Custom domains, each with a link `abc`; `waiting.example` is not verified."""
 
+_PATHS = (
+    *("/abc", "/abc", "/abc", "/abc/", "/%61bc", "/ABC", "/none", "/abc,", "/abc&a=%2f", "/"),
+    *("//abc", "/abc/x", "/robots.txt", "/api/none", "/.well-known/x", "/caf%C3%A9", "/%FF"),
+    "/\xe9",
+)
+"""Paths of custom domains."""
+
 _SLUGS = (*LINKS, *LINKS, *OPTIONS, "abc", "abc", "macros", "none")
 _SLUG_SPELLINGS = ("%61bc", "abc/", "", "/abc", "ABC", "a" * 65, "abc%00", "abc;x", "a\xe9", "..")
 _OTHER_PATHS = ("/", "/c", "/healthz", "/api/click/", "/api/none", "/C/abc", "//c/abc")
@@ -154,10 +161,12 @@ def _target(random: Random, known: Known) -> str:
     elif kind < 70:
         path, pairs = "/api/click", _pairs(random)
         pairs.insert(random.randint(0, len(pairs)), "s=" + random.choice(_SLUGS))
-    elif kind < 97:
+    elif kind < 93:
         path, pairs = "/api/event", _conversion(random, known)
-    else:
+    elif kind < 96:
         path, pairs = random.choice(_OTHER_PATHS), _pairs(random)
+    else:
+        path, pairs = random.choice(_PATHS), _pairs(random)
     query = "?" + "&".join(pairs) if pairs or random.random() < 0.1 else ""
     origin = _chosen(random, 40, "", "http://tracker.test", "HTTP://go.example:80", "x:", "*")
     return origin + path + query

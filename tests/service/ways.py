@@ -60,7 +60,7 @@ class CountingFastPath:
 
 
 def _kind(line: bytes) -> str:
-    match = re.match(rb"(GET|HEAD) (/c/|/api/click|/api/event)", line)
+    match = re.match(rb"(GET|HEAD) (/c/|/api/click|/api/event|/)", line)
     return b" ".join(match.groups()).decode() if match else "other"
 
 

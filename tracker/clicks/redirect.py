@@ -4,6 +4,7 @@ Guarantee: a 302 with a click id is returned only after the journal has the clic
 """
 
 import asyncio
+from collections.abc import Callable
 from functools import lru_cache, partial
 from typing import Final, Self
 from uuid import UUID
@@ -31,6 +32,7 @@ from tracker.links.options import CLICK_ID
 from tracker.stores.batch import Waiter, notify
 from tracker.stores.redis import keys
 from tracker.syntax.url import parameter
+from tracker.syntax.url_path import name_of
 from tracker.visitor_dimensions import NAMES as VISITOR_DIMENSIONS
 
 MAX_REFERRER_CHARACTERS: Final = 2048
@@ -63,7 +65,10 @@ class ClientHeaders(msgspec.Struct, frozen=True, gc=False):
 
 
 class Visit(msgspec.Struct, frozen=True, gc=False):
-    """A request for a short link, in Latin-1. `slug` is None if the query has it, as `s`."""
+    """A request for a short link, in Latin-1. `slug` is None if the query has it, as `s`.
+
+    `path`, without its first slash, is of a custom domain: neither slug nor query name the link.
+    """
 
     method: str
     host: str
@@ -71,7 +76,11 @@ class Visit(msgspec.Struct, frozen=True, gc=False):
     query: str
     address: str
     headers: ClientHeaders
+    path: str | None = None
 
+
+Begin = Callable[[Visit, Waiter[Answer]], None]
+"""Finds the link of a GET or HEAD, as `Redirect.begin` does."""
 
 _OPTIONS = RedirectResponse(204, (("Allow", _METHODS), ("Cache-Control", "no-store")))
 
@@ -105,7 +114,7 @@ class Redirect:
         await self._journal.append(replace(click, test=True))
         return UUID(bytes=click.id), location
 
-    async def answer(self, visit: Visit) -> RedirectResponse:
+    async def answer(self, visit: Visit, begin: Begin | None = None) -> RedirectResponse:
         """Return the redirect to the link's destination, once its click is durable.
 
         Raises BadRequest without a slug, NotFound without such a link or domain, MethodNotAllowed
@@ -117,7 +126,7 @@ class Redirect:
         if visit.method not in ("GET", "HEAD"):
             raise MethodNotAllowed(_METHODS)
         waiter: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
-        self.begin(visit, waiter)
+        (begin or self.begin)(visit, waiter)
         answer = await waiter
         return usual(answer) if isinstance(answer, str) else answer
 
@@ -153,16 +162,21 @@ class Redirect:
         namespace = self._domains.namespace(domain, named) if host or named else ""
         if namespace is None:
             raise NotFound("d: no such domain" if named else "short link: not found")
+        if namespace and domain is not None:
+            _check(slug)
+            slug = domain.form_of(slug)
         name = keys.link(namespace, slug)
         known = self._links.peek(name)
         if known is None:
-            _check(slug)
-            record = partial(self._record, visit, waiter)
+            if not namespace:
+                _check(slug)
+            record = partial(self.record, visit, waiter)
             self._links.load(name, visit.address, Continuation(waiter, record))
         else:
-            self._record(visit, waiter, known.value)
+            self.record(visit, waiter, known.value)
 
-    def _record(self, visit: Visit, waiter: Waiter[Answer], link: CachedLink | None) -> None:
+    def record(self, visit: Visit, waiter: Waiter[Answer], link: CachedLink | None) -> None:
+        """Record the click of a visit, then answer it. Raises NotFound if visitors get 404."""
         at = now_ms()
         options = None if link is None else link.options
         answer: Answer | None = None if options is None else closed(options, at)
@@ -248,7 +262,9 @@ def _check(slug: str) -> None:
 
 
 def _slug(visit: Visit) -> str:
-    """Return the slug as sent. Raises BadRequest if the query names none."""
+    """Return slug or path as sent. Raises BadRequest if the query names no slug."""
+    if visit.path is not None:
+        return name_of(visit.path)
     if visit.slug is not None:
         return visit.slug
     slug = parameter(visit.query, "s")

@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from tracker.clicks.country import Countries
+from tracker.clicks.custom_paths import CustomPaths
 from tracker.clicks.enrich import Enrichment
 from tracker.clicks.redirect import Redirect
 from tracker.clicks.store import Clicks
@@ -14,9 +15,10 @@ from tracker.stores.services import StoreServices
 
 
 class ClickServices(NamedTuple):
-    """`redirect` answers visitors. Drains use the rest."""
+    """`redirect` and `paths` answer visitors. Drains use the rest."""
 
     redirect: Redirect
+    paths: CustomPaths
     clicks: Clicks
     visitors: Visitors
     enrichment: Enrichment
@@ -32,10 +34,12 @@ def build(
     store_ip: bool,
 ) -> ClickServices:
     enrichment = Enrichment(Countries(geoip_database), store_ip)
+    redirect = Redirect(
+        links.link_cache, links.domains, journal.journal, enrichment, public_url.host
+    )
     return ClickServices(
-        redirect=Redirect(
-            links.link_cache, links.domains, journal.journal, enrichment, public_url.host
-        ),
+        redirect=redirect,
+        paths=CustomPaths(redirect, links.link_cache, links.domains, public_url.host),
         clicks=Clicks(stores.mongodb),
         visitors=Visitors(stores.redis, stores.budget),
         enrichment=enrichment,

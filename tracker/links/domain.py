@@ -12,6 +12,7 @@ from uuid import UUID
 import msgspec
 
 from tracker.stores.cache.cache import Versioned
+from tracker.syntax.url_path import folded
 
 QUARANTINE: Final = timedelta(days=30)
 """No other account may have the name of a deleted proven domain for this time."""
@@ -76,6 +77,10 @@ class ServedName(DomainSettings, frozen=True, kw_only=True, omit_defaults=True):
     @property
     def is_proven(self) -> bool:
         return self.verified and not self.quarantined
+
+    def form_of(self, name: str) -> str:
+        """Return the form of a slug or path by which its link is found."""
+        return name if self.case_sensitive else folded(name)
 
 
 def namespace_of(domain_id: UUID | None) -> str:

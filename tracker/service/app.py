@@ -7,7 +7,12 @@ from typing import Any, Final
 from tornado.httputil import HTTPMessageDelegate, HTTPServerRequest
 from tornado.web import Application, RequestHandler
 
+from tracker.clicks.api import click
 from tracker.console.pages import console_routes
+from tracker.errors import TrackerError
+from tracker.links.domain import ServedName
+from tracker.metrics import show_failures
+from tracker.public_url import is_everywhere
 from tracker.service.api.routes import (
     ENDPOINTS,
     VISITORS_ENDPOINTS,
@@ -17,6 +22,7 @@ from tracker.service.api.routes import (
     routes,
 )
 from tracker.service.background import drain_loops
+from tracker.service.late_delegate import LateDelegate
 from tracker.service.services import Services
 from tracker.web.handler import UnknownPath, log_request
 from tracker.web.incoming_body import BodyCollector, BodyMemory, IncomingBody
@@ -61,12 +67,54 @@ class TrackerApplication(Application):
         return BodyCollector(inner, incoming)
 
 
+class PublicApplication(TrackerApplication):
+    """The application of the public port. Of a proven custom domain, nearly all paths are links'.
+
+    Guarantee: it has neither API nor console, while any store can tell whose the host is.
+    """
+
+    def __init__(self, services: Services, own_routes: list[Route], memory: BodyMemory) -> None:
+        super().__init__(services, own_routes, memory)
+        methods = tuple(one.method for one in click.ENDPOINTS if one.handler is click.ClickSlug)
+        self._path_arguments = {"process": services, "route": click.ANY_PATH, "methods": methods}
+        self._services = services
+        show_failures(click.ANY_PATH, methods)
+
+    def find_handler(  # type: ignore[override]
+        self, request: HTTPServerRequest, **kwargs: Any
+    ) -> HTTPMessageDelegate:
+        host = self._services.clicks.paths.host(request.host)
+        if not host or is_everywhere(request.path):
+            return super().find_handler(request, **kwargs)
+        if known := self._services.links.domains.peek(host):
+            return self._handler_on(request, known.value)
+        return LateDelegate(partial(self._handler_at, request, host))
+
+    async def _handler_at(self, request: HTTPServerRequest, host: str) -> HTTPMessageDelegate:
+        forwarded_for = (request.headers.get("X-Forwarded-For", ""),)
+        client = self._services.access.client_address.find(request.remote_ip or "", forwarded_for)
+        try:
+            domain = await self._services.links.domains.by_name(host, client)
+        except TrackerError:  # The service's own paths depend on no store.
+            return self.default_router.find_handler(request) or self._path_handler(request)
+        return self._handler_on(request, domain)
+
+    def _handler_on(
+        self, request: HTTPServerRequest, domain: ServedName | None
+    ) -> HTTPMessageDelegate:
+        is_proven = domain is not None and domain.is_proven
+        return self._path_handler(request) if is_proven else super().find_handler(request)
+
+    def _path_handler(self, request: HTTPServerRequest) -> HTTPMessageDelegate:
+        return self.get_handler_delegate(request, click.ClickPath, self._path_arguments)
+
+
 def make_app(services: Services, bodies_bytes: int = MAX_BODIES_BYTES) -> Application:
     """Make the public application, without the paths of INTERNAL_PORT if that is set."""
     endpoints = VISITORS_ENDPOINTS if services.settings.internal_port else ENDPOINTS
     shared = {"process": services}
     own_routes = [*console_routes(shared), *routes(endpoints, shared)]
-    return TrackerApplication(services, own_routes, BodyMemory(bodies_bytes))
+    return PublicApplication(services, own_routes, BodyMemory(bodies_bytes))
 
 
 def operators_app(services: Services, endpoints: Endpoints) -> Application:

@@ -1,8 +1,8 @@
 """The hot requests, answered from raw bytes before any Tornado object is made.
 
-GET and HEAD of `/c/<slug>` and `/api/click`, and GET of `/api/event`. The handlers' functions make
-the same answers, byte for byte. Requests that are not plain (`http/fast_path`), bad events and
-deliveries of webhooks are left to the handlers.
+GET and HEAD of `/c/<slug>`, `/api/click` and paths of custom domains, and GET of `/api/event`. The
+handlers' functions make the same answers, byte for byte. Requests that are not plain
+(`http/fast_path`), bad events and deliveries of webhooks are left to the handlers.
 """
 
 import asyncio
@@ -26,6 +26,8 @@ from tracker.errors import TrackerError
 from tracker.http.default_headers import DefaultHeaders
 from tracker.http.fast_path import FastPathConnection, PlainHead, PlainHeadParser
 from tracker.ids import SLUG
+from tracker.links.domain import ServedName
+from tracker.public_url import is_everywhere
 from tracker.service.services import Services
 from tracker.web.handler import SANE_REQUEST_ID, Content, as_tracker_error
 
@@ -38,6 +40,10 @@ _STARTS: Final = (
     b"HEAD /c/",
     b"HEAD /api/click?",
 )
+
+_PATH_STARTS: Final = (b"GET /", b"HEAD /")
+_LEFT_STARTS: Final = (b"GET /api/", b"GET /console")
+"""Most are of the own host. The handlers look at the host too."""
 
 Headers = Sequence[tuple[str, str]]
 
@@ -93,6 +99,7 @@ class HotRequests:
 
     def __init__(self, services: Services) -> None:
         self._redirect = services.clicks.redirect
+        self._paths = services.clicks.paths
         self._recorder = services.conversions.recorder
         self._refusals = services.conversions.refusals
         self._client_address = services.access.client_address
@@ -105,7 +112,11 @@ class HotRequests:
     def __call__(self, connection: FastPathConnection, data: bytes, start: int, end: int) -> bool:
         """Return whether the request was taken; if not, it is for the handlers."""
         if not data.startswith(_STARTS, start):
-            return False
+            return (
+                data.startswith(_PATH_STARTS, start)
+                and not data.startswith(_LEFT_STARTS, start)
+                and self._path(connection, data, start, end)
+            )
         head = self._heads.read(data, start, end)
         if head is None:
             return False
@@ -131,15 +142,33 @@ class HotRequests:
             request, refused, (*refused.all_headers.items(), *click.ERROR_HEADERS), content
         )
 
+    def _path(self, connection: FastPathConnection, data: bytes, start: int, end: int) -> bool:
+        head = self._heads.read(data, start, end)
+        if head is None or is_everywhere(head.path):
+            return False
+        domain = self._paths.domain_in_memory(head.host)
+        return domain is not None and self._click(
+            connection, head, click.ANY_PATH, None, head.path[1:], domain
+        )
+
     def _click(
-        self, connection: FastPathConnection, head: _Head, route: str, slug: str | None
+        self,
+        connection: FastPathConnection,
+        head: _Head,
+        route: str,
+        slug: str | None,
+        path: str | None = None,
+        domain: ServedName | None = None,
     ) -> bool:
         header = head.header
         request = _Request(self, connection, head, route, _id_of(header), perf_counter())
         address = self._client_address.find(connection.peer, (header.forwarded_for,))
-        visit = Visit(head.method, head.host, slug, head.query, address, header.client)
+        visit = Visit(head.method, head.host, slug, head.query, address, header.client, path)
         try:
-            self._redirect.begin(visit, request)
+            if domain is None:
+                self._redirect.begin(visit, request)
+            else:
+                self._paths.begin(domain, visit, request)
         except TrackerError as error:
             if slug is not None and not SLUG.fullmatch(slug):
                 return False  # a path of no link

@@ -1,8 +1,6 @@
 """`/c/<slug>` and `/api/click`: the handlers between Tornado and `clicks/redirect`."""
 
-import re
 from collections.abc import Iterable, Mapping
-from typing import Final
 from urllib.parse import unquote
 
 from msgspec.structs import replace
@@ -17,18 +15,18 @@ from tracker.clicks.api.click_schema import (
 )
 from tracker.clicks.redirect import ClientHeaders, Visit
 from tracker.clicks.redirection import RedirectResponse
+from tracker.clicks.stuck_text import without_stuck_text
 from tracker.errors import NotFound, TrackerError
-from tracker.ids import SLUG
 from tracker.syntax.accept import prefers
 from tracker.web.endpoint import HandledEndpoint
 from tracker.web.handler import Content, Handler, json_error
 from tracker.web.openapi_parts import TEXT, OpenApiPart, without_content
 
+ANY_PATH = "/{path}"
+"""The route of paths of custom domains, in metrics."""
+
 ERROR_HEADERS = (("Cache-Control", "no-store"), ("X-Robots-Tag", "noindex"))
 PREFETCH_HEADERS = ("sec-purpose", "purpose", "x-purpose", "x-moz")
-
-_QUERY_IN_PATH: Final = re.compile("[?&]|%3F|%26", re.IGNORECASE)
-_SLUG_BEFORE_TEXT: Final = re.compile(rf"{SLUG.pattern}(?=[^A-Za-z0-9_-])")
 
 _PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
@@ -92,25 +90,23 @@ class ClickSlug(ClickQuery):
         try:
             return await super()._redirection(visit)
         except NotFound:
-            if (shortened := _without_stuck_text(visit, self._after_prefix())) is None:
+            if (found := without_stuck_text(self._after_prefix(), visit.query)) is None:
                 raise
-        return await super()._redirection(shortened)
+        return await super()._redirection(replace(visit, slug=found[0], query=found[1]))
 
     def _after_prefix(self) -> str:
         return self.request.path.removeprefix("/c/")
 
 
-def _without_stuck_text(visit: Visit, path: str) -> Visit | None:
-    """Return the visit to the slug that `path` begins with; None if no text is stuck to one.
+class ClickPath(ClickQuery):
+    """The handler of every path of a proven custom domain but those that are the service's."""
 
-    Punctuation sticks to links in texts, and "&utm_source=x" to links without a query.
-    """
-    before, *after = _QUERY_IN_PATH.split(path, maxsplit=1)
-    found = _SLUG_BEFORE_TEXT.match(unquote(before) + "?" * len(after))
-    if found is None:
-        return None
-    query = "&".join(filter(None, (*after, visit.query)))
-    return replace(visit, slug=found[0], query=query)
+    async def _redirection(self, visit: Visit) -> RedirectResponse:
+        answer: RedirectResponse = await self.services.paths.answer(visit)
+        return answer
+
+    def _visit(self) -> Visit:
+        return replace(super()._visit(), path=self.request.path[1:])
 
 
 def purpose_of(values: Iterable[str]) -> str:

@@ -1,0 +1,100 @@
+"""The paths of proven custom domains, which lead to links as `/c/<slug>` does.
+
+Slugs and the further paths of a link lead to it. Neither `s` nor `d` in the query says which.
+"""
+
+from functools import partial
+
+from msgspec.structs import replace
+
+from tracker.clicks.redirect import Redirect, Visit
+from tracker.clicks.redirection import Answer, RedirectResponse
+from tracker.clicks.response import Continuation
+from tracker.clicks.stuck_text import without_stuck_text
+from tracker.errors import ErrorCode, NotFound
+from tracker.links.cache import LinkCache
+from tracker.links.domain import ServedName
+from tracker.links.domains import Domains
+from tracker.links.hostnames import canonical_hostname
+from tracker.links.link import CachedLink
+from tracker.stores.batch import Waiter, notify
+from tracker.stores.redis import keys
+from tracker.syntax.url_path import name_of
+
+
+class CustomPaths:
+    """The endpoint of these paths."""
+
+    def __init__(
+        self, redirect: Redirect, links: LinkCache, domains: Domains, own_host: str
+    ) -> None:
+        self._redirect = redirect
+        self._links = links
+        self._domains = domains
+        self._own_host = own_host
+
+    def host(self, header: str) -> str:
+        """Return the hostname in a Host header; empty if it can be no custom domain."""
+        if header == self._own_host:
+            return ""
+        name = canonical_hostname(header.partition(":")[0])
+        return name if "." in name and name != self._own_host else ""
+
+    def domain_in_memory(self, header: str) -> ServedName | None:
+        """Return the proven custom domain of a Host header, if it is in memory."""
+        known = self._domains.peek(name) if (name := self.host(header)) else None
+        domain = None if known is None else known.value
+        return domain if domain is not None and domain.is_proven else None
+
+    async def answer(self, visit: Visit) -> RedirectResponse:
+        """Answer as `Redirect.answer` does. Raises NotFound if the host has no own paths."""
+        domain = await self._domains.by_name(self.host(visit.host), visit.address)
+        if domain is None or not domain.is_proven:
+            raise NotFound("no such path", code=ErrorCode.UNKNOWN_PATH)
+        return await self._redirect.answer(visit, partial(self.begin, domain))
+
+    def begin(self, domain: ServedName, visit: Visit, waiter: Waiter[Answer]) -> None:
+        """Answer a GET or HEAD as `Redirect.begin` does."""
+        self._find(domain, visit, visit, waiter)
+
+    def _find(self, domain: ServedName, sent: Visit, visit: Visit, waiter: Waiter[Answer]) -> None:
+        name = name_of(visit.path or "")
+        if not name:
+            self._record(domain, sent, visit, waiter, None)
+            return
+        key = keys.link(domain.namespace, domain.form_of(name))
+        known = self._links.peek(key)
+        if known is None:
+            record = partial(self._record, domain, sent, visit, waiter)
+            self._links.load(key, visit.address, Continuation(waiter, record))
+        else:
+            self._record(domain, sent, visit, waiter, known.value)
+
+    def _record(
+        self,
+        domain: ServedName,
+        sent: Visit,
+        visit: Visit,
+        waiter: Waiter[Answer],
+        link: CachedLink | None,
+    ) -> None:
+        if link is not None:
+            self._redirect.record(visit, waiter, link)
+        elif visit is sent and (of_slug := _without_stuck_text(sent)):
+            self._find(domain, sent, of_slug, waiter)
+        else:
+            notify(waiter, waiter.set_result, self._without_link(domain, sent))
+
+    def _without_link(self, domain: ServedName, visit: Visit) -> Answer:
+        """Answer the path of a proven custom domain that leads to no link. Raises NotFound."""
+        raise NotFound("short link: not found")
+
+
+def _without_stuck_text(visit: Visit) -> Visit | None:
+    """Return the visit without the text that is stuck to a slug; None if there is none.
+
+    A slash is no such text, because paths may have it.
+    """
+    path = visit.path or ""
+    found = None if "/" in path.partition("&")[0] else without_stuck_text(path, visit.query)
+    return None if found is None else replace(visit, path=found[0], query=found[1])
