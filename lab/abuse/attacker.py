@@ -24,6 +24,7 @@ from lab.abuse import attacks, receivers, sign_in
 from lab.abuse.attack import ATTACKER_ADDRESS, Report, Target
 from lab.abuse.held_body import held_body
 from lab.abuse.removed_owner import removed_owner
+from lab.abuse.unknown_paths import unknown_paths
 from lab.abuse.weak_key import weak_key
 from lab.log_pipe import LogPipe
 from lab.process_usage import MAX_GROWTH_BYTES, MEGABYTE
@@ -63,6 +64,7 @@ ROWS: Final = (
     Row("nested-json", "1 MiB of nested JSON, long queries, forms", attacks.nested_json),
     Row("bodies", "60 bodies of 8 MiB that never end", attacks.unfinished_bodies),
     Row("names", "1,000 random slugs, hosts and keys a second", attacks.random_names),
+    Row("paths", "1,000 unknown paths of a domain a second", unknown_paths),
     Row("nobody", "conversions of clicks that never were", attacks.events_of_nobody),
     Row("forged", "conversions forged by a visitor", attacks.forged_conversions),
     Row("connections", "2,000 idle connections of one address", attacks.idle_connections),

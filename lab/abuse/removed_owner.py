@@ -7,14 +7,7 @@ from typing import Any, Final, NamedTuple
 
 import orjson
 
-from lab.abuse.attack import (
-    PASSWORD,
-    Report,
-    Target,
-    barrage,
-    from_console,
-    from_new_address,
-)
+from lab.abuse.attack import PASSWORD, Report, Target, barrage, from_console, from_new_address
 from lab.requests import ask, call
 
 _RATE: Final = 20

@@ -5,15 +5,7 @@ import secrets
 import time
 from collections import Counter
 
-from lab.abuse.attack import (
-    ATTACKER_ADDRESS,
-    Report,
-    Target,
-    attempt,
-    barrage,
-    counted,
-    signs_in,
-)
+from lab.abuse.attack import ATTACKER_ADDRESS, Report, Target, attempt, barrage, counted, signs_in
 
 
 async def neighbour_at_sign_in(target: Target, seconds: float) -> Report:

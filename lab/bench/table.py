@@ -36,10 +36,7 @@ def _sustained(found: Sequence[Figures]) -> list[str]:
 
 def _sustained_row(found: Figures, sustained: Sustained) -> list[str]:
     milliseconds = (sustained.p50, sustained.p99, sustained.half_p99)
-    return [
-        *_cost_row(found, sustained),
-        *(f"{seconds * 1000:.2f}" for seconds in milliseconds),
-    ]
+    return [*_cost_row(found, sustained), *(f"{seconds * 1000:.2f}" for seconds in milliseconds)]
 
 
 def _landed(found: Sequence[Figures]) -> list[str]:

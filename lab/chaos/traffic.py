@@ -66,11 +66,7 @@ class Requests:
         draw = self._random
         place = draw.choice(self._scene.places)
         number = self._next_number()
-        query = {
-            "utm_source": draw.choice(("mail", "shop", "bücher")),
-            "n": number,
-            "q": "a b",
-        }
+        query = {"utm_source": draw.choice(("mail", "shop", "bücher")), "n": number, "q": "a b"}
         headers = {
             "Host": place.host or "127.0.0.1",
             "User-Agent": draw.choice(AGENTS),
