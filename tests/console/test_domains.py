@@ -74,3 +74,47 @@ async def test_a_failed_look_up_is_said_and_a_domain_in_use_stays(
         await expect(page.get_by_role("dialog").get_by_role("alert")).to_contain_text(
             "archive them first"
         )
+
+
+async def test_the_settings_of_a_domain_are_changed_and_a_broken_rule_is_at_its_field(
+    open_console: OpenConsole, services: Services, account: Account
+) -> None:
+    domain = await services.links.domains.create(account.id, NAME)
+    async with open_console("/console/domains", "400 (Bad Request)") as page:
+        settings = page.get_by_role("button", name=f"Settings of {NAME}")
+        await settings.click()
+        await page.get_by_label("Unknown paths").fill("shop.example/lost")
+        await page.get_by_label("assetlinks.json").fill("{}")
+        save = page.get_by_role("button", name="Save")
+        await save.click()
+        await expect(page.get_by_text("must be a JSON list")).to_be_visible()
+        await page.get_by_label("assetlinks.json").fill('[{"a": 1}]')
+        await save.click()
+        await expect(page.get_by_role("dialog")).to_have_count(0)
+        await settings.click()
+        lost = page.get_by_label("Unknown paths")
+        await expect(lost).to_have_value("https://shop.example/lost")
+        await lost.fill("")
+        await save.click()
+        await expect(page.get_by_role("dialog")).to_have_count(0)
+    stored = await services.links.domains.find(domain.id)
+    assert stored is not None
+    assert (stored.not_found_url, stored.assetlinks) == (None, '[{"a": 1}]')
+
+
+async def test_an_unknown_path_becomes_a_link_by_two_clicks_and_is_listed_no_more(
+    open_console: OpenConsole, services: Services, account: Account
+) -> None:
+    domain = await services.links.domains.create(account.id, NAME)
+    await services.links.domains.verify(domain.id)
+    services.links.unknown_paths.record(domain.id.hex, "spring", "news.example", "192.0.2.1")
+    await services.links.unknown_paths.store()
+    async with open_console("/console/domains") as page:
+        await page.get_by_role("link", name=f"Unknown paths of {NAME}").click()
+        row = page.get_by_role("row", name=f"{NAME}/spring")
+        await expect(row).to_contain_text("news.example")
+        await row.get_by_role("button", name="Create a link for it").click()
+        await page.get_by_label("Destination").fill("https://shop.example/spring")
+        await page.get_by_role("button", name="Create", exact=True).click()
+        await expect(page.get_by_role("heading", name="Every path had a link")).to_be_visible()
+    assert await services.links.links.has_slug(domain.id, "spring")
