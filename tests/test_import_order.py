@@ -34,6 +34,7 @@ ORDER = (
     ("tracker.reports", "tracker.webhooks"),
     ("tracker.feeds", "tracker.sharing"),
     ("tracker.ingest", "tracker.live"),
+    ("tracker.imports",),
     ("tracker.console",),
     ("tracker.service",),
     ("run", "scripts"),

@@ -20,8 +20,9 @@ REQUESTS = [
     (method, path, media_type, content["example"])
     for method, path, operation in OPERATIONS
     for media_type, content in operation.get("requestBody", {}).get("content", {}).items()
+    if "example" in content
 ]
-"""Method, path, media type and example of every body."""
+"""Method, path, media type and example of every body that is no file."""
 
 
 def resolved(node: Any) -> Any:

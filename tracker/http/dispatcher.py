@@ -145,6 +145,7 @@ class Dispatcher:
             step()
         else:
             self._connection.phase = PREPARING
+            self._connection.since = self._state.now
             future.add_done_callback(partial(self._ready, self.exchange, step))
 
     def _ready(

@@ -35,8 +35,8 @@ class Limits(msgspec.Struct, frozen=True):
     fields: int = 100
     """Header fields of a request; beyond it 431."""
 
-    body_bytes: int = 8 * 1024 * 1024
-    """Bytes of a body; beyond it 413."""
+    body_bytes: int = 200 * 1024 * 1024
+    """Bytes of a body; beyond it 413. Most endpoints allow far less (`web/incoming_body`)."""
 
     waiting_bytes: int = 64 * 1024
     """Bytes received while an answer is awaited, at least `head_bytes`; then reading pauses."""
@@ -48,7 +48,7 @@ class Limits(msgspec.Struct, frozen=True):
     """From a request's first byte to the last of its head; for a new connection's first byte."""
 
     body_seconds: float = 30.0
-    """Time for a whole body."""
+    """Time for a whole body, or from one piece that the handler waited for to the next."""
 
     fast_path_seconds: float = 60.0
     """Time for an answer of the fast path, which takes milliseconds unless a fault prevents it."""

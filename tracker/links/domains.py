@@ -149,6 +149,12 @@ class Domains:
         row = await self._domains.find_one({"_id": domain_id, **_IN_USE})
         return None if row is None else as_struct(Domain, row)
 
+    async def find_own(self, account_id: UUID, domain_name: str) -> Domain | None:
+        """Return the account's domain of that name; None if it has none."""
+        own = {"domain_name": domain_name, "account_id": account_id, **_IN_USE}
+        row = await self._domains.find_one(own)
+        return None if row is None else as_struct(Domain, row)
+
     async def record_check(self, domain_id: UUID, check: DnsCheck) -> Domain:
         """Store the result of a look-up; return the domain. Raises NotFound if it is deleted."""
         wanted = {"_id": domain_id, **_IN_USE}

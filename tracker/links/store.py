@@ -5,6 +5,7 @@ MongoDB's unique index on (domain id, slug) decides races, not Redis.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -49,9 +50,13 @@ InTransaction = Callable[[MongoSession, Sequence[Link]], Awaitable[None]]
 
 
 class NewLink(LinkFields, frozen=True, kw_only=True):
-    """A checked link to create. Without a `slug` it gets a random one."""
+    """A checked link to create. Without a `slug` it gets a random one.
+
+    `created_at` is of a link that was created elsewhere.
+    """
 
     slug: str | None
+    created_at: datetime | None = None
 
 
 class Revision(NamedTuple):
@@ -208,6 +213,29 @@ class Links:
         await asyncio.gather(*map(self._publish, changed))
         return [revised[link.id] for link in links]
 
+    async def remove_all(
+        self, links: Sequence[Link], in_transaction: Callable[[MongoSession], Awaitable[None]]
+    ) -> None:
+        """Delete links for ever, all that nobody has changed meanwhile. Their slugs are free then.
+
+        Raises Unavailable without Redis, and BadRequest if one was changed; nothing is deleted.
+        """
+        await asyncio.gather(*(self._cache.begin_update(_name(link)) for link in links))
+        unchanged = [{"_id": link.id, "version": link.version} for link in links]
+
+        async def remove(session: MongoSession) -> None:
+            if links:
+                gone = await self._links.delete_many({"$or": unchanged}, session=session)
+                if gone.deleted_count < len(links):
+                    raise BadRequest("links: one was changed meanwhile")
+            await in_transaction(session)
+            await add(self._database, difference(links, []), session)
+
+        await run_in_transaction(self._database, remove)
+        await asyncio.gather(
+            *(self._cache.changed(_name(link), None, link.version + 1) for link in links)
+        )
+
     async def find(self, link_id: UUID) -> Link | None:
         """Return the link, even an archived one; None if there is none."""
         return await self._pages.by_id(link_id)
@@ -259,5 +287,5 @@ def _update(revision: Revision) -> dict[str, Any]:
 
 
 def _new(new: NewLink, slug: str) -> Link:
-    given = {**msgspec.structs.asdict(new), "slug": slug}
-    return Link(**given, id=new_id(), created_at=now(), version=now_ms())
+    given = {**msgspec.structs.asdict(new), "slug": slug, "created_at": new.created_at or now()}
+    return Link(**given, id=new_id(), version=now_ms())

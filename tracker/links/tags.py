@@ -59,6 +59,12 @@ class Tags:
         """Return the existing tags among `ids`, of any account, by id."""
         return await self._pages.by_ids(ids)
 
+    async def by_names(self, account_id: UUID, names: Collection[str]) -> dict[str, UUID]:
+        """Return the ids of the account's tags among `names`, ignoring case, by name."""
+        matching = {"account_id": account_id, "key": {"$in": list(set(map(_key, names)))}}
+        found = {row["key"]: row["_id"] async for row in self._tags.find(matching, ["key"])}
+        return {name: found[_key(name)] for name in names if _key(name) in found}
+
     async def page(self, account_id: UUID, page: int, page_size: int) -> tuple[list[Tag], int]:
         return await self._pages.find({"account_id": account_id}, page, page_size)
 

@@ -103,6 +103,11 @@ DRAINING: Final[tuple[Loop[DrainParts], ...]] = (
 )
 """In a process that drains, once MongoDB has its indexes."""
 
+IMPORTING: Final[tuple[Loop[Services], ...]] = (
+    Loop("imports", lambda s, stop: s.imports.worker.run(stop)),
+)
+"""In a process that drains, once MongoDB has its indexes; a chunk is finished before it ends."""
+
 SERVING: Final[tuple[Loop[Services], ...]] = (
     Loop("changes", lambda s, _: s.changes.listen()),
     Loop("changed_links", lambda s, _: s.links.link_cache.keep_restoring()),
@@ -113,6 +118,7 @@ SERVING: Final[tuple[Loop[Services], ...]] = (
         "overflow_choice",
         lambda s, _: keep_deciding(s.journal.journal.overflow, s.journal.backlog),
     ),
+    Loop("import_reading", lambda s, _: s.imports.reading.run()),
     Loop("live_streams", lambda s, _: s.live.live.tick()),
     Loop("open_answers", lambda s, _: s.access.open_answers.guard()),
     Loop("share_opens", lambda s, _: s.sharing.share_opens.keep_storing()),
@@ -123,7 +129,7 @@ SERVING: Final[tuple[Loop[Services], ...]] = (
 )
 """In a process that serves, until every append is durable."""
 
-OF_DRAINS: Final[tuple[Loop[Any], ...]] = (*DRAIN_NUMBER, *PREPARING, *DRAINING)
+OF_DRAINS: Final[tuple[Loop[Any], ...]] = (*DRAIN_NUMBER, *PREPARING, *DRAINING, *IMPORTING)
 
 LOOPS: Final[tuple[Loop[Any], ...]] = (*PROCESS, *OF_DRAINS, *SERVING)
 
@@ -167,6 +173,7 @@ async def draining(services: Services) -> AsyncIterator[None]:
     async with leased(number, services.loops), preparing(services):
         parts, stop = services.ingest.parts(number, services.serves), asyncio.Event()
         tasks = _start(DRAINING, parts, services.loops, stop, services.prepared)
+        tasks += _start(IMPORTING, services, services.loops, stop, services.prepared)
         try:
             yield
         finally:

@@ -15,6 +15,7 @@ from tracker.conversions import services as conversions
 from tracker.conversions.event_config import names_of_event_configs
 from tracker.feeds import services as feeds
 from tracker.http.access_log import AccessLog
+from tracker.imports import services as imports
 from tracker.ingest.services import IngestServices
 from tracker.journal import services as journal
 from tracker.limits.allowance import Allowance
@@ -194,6 +195,9 @@ class Services:
         self.live = live.build(
             stores=stores, journal=self.journal, access=self.access, base_host=public_url.host
         )
+        self.imports = imports.build(
+            stores=stores, links=self.links, webhooks=self.webhooks, sources=()
+        )
         self.sharing = sharing.build(
             stores=stores, accounts=self.accounts, reports=self.reports, public_url=public_url
         )
@@ -251,6 +255,7 @@ class Services:
 
     async def close(self) -> None:
         self.webhooks.client.close()
+        self.imports.http.close()
         caches = (
             self.links.link_cache,
             self.links.domain_cache,

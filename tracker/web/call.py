@@ -1,7 +1,7 @@
 """Calls: requests that passed every check before their endpoint, and their answers."""
 
 from collections.abc import Mapping, Sequence
-from typing import Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 from uuid import UUID
 
 import msgspec
@@ -72,13 +72,15 @@ class Call(PublicCall[Room, Query, Body], Generic[Room, Query, Body], frozen=Tru
     """A request with an API key or a session that passed every check before its endpoint.
 
     The principal has the scope, and is the named account's. `signed_in` is None with an API key.
-    `ids` are the UUIDs in the path, in order, and `event_ids` the ids of events.
+    `ids` are the UUIDs in the path, in order, and `event_ids` the ids of events. `upload`
+    is what the endpoint's `receive` has made, and has the whole body.
     """
 
     principal: Principal
     signed_in: Session | None
     ids: tuple[UUID, ...]
     event_ids: tuple[int, ...]
+    upload: Any = None
 
     @property
     def account_id(self) -> UUID:

@@ -2,16 +2,18 @@
 
 import inspect
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from types import UnionType
-from typing import Any, Final, NamedTuple, TypeVar, Union, get_args, get_origin
+from typing import Any, Final, NamedTuple, Protocol, TypeVar, Union, get_args, get_origin
+from uuid import UUID
 
 import msgspec
 
+from tracker.access.principal import Principal
 from tracker.web.call import AnswerWithHeaders, Nothing
 from tracker.web.export import MEDIA_TYPES, Export
 from tracker.web.handler import Handler
-from tracker.web.limits import MAX_BODY_BYTES, MAX_IGNORED_BODY_BYTES
+from tracker.web.limits import MAX_BODY_BYTES, MAX_IGNORED_BODY_BYTES, MAX_UPLOAD_BYTES
 from tracker.web.openapi_parts import BINARY, TEXT, OpenApiPart
 
 EVENT_ID: Final = "event_id"
@@ -56,6 +58,17 @@ If the body decides, it is a function of the body whose docstring names the scop
 
 Check = Callable[[Any, Any], Awaitable[None]]
 """A check of a body, with the services of the endpoint's room."""
+
+
+class Upload(Protocol):
+    """What takes a body that is too long for the memory."""
+
+    def write(self, piece: bytes) -> Awaitable[None] | None:
+        """Take the next piece. Raises nothing: the endpoint finds out what went wrong."""
+
+
+Receive = Callable[[Any, Principal, Sequence[UUID]], Awaitable[Upload]]
+"""Makes an upload from the room's services, who sends it, and the ids in the path."""
 Run = TypeVar("Run", bound=Callable[[Any], Awaitable[Any]])
 """The function of a public endpoint takes a PublicCall, any other a Call."""
 
@@ -72,6 +85,7 @@ class Endpoint(NamedTuple):
     - `ends_with_client` cancels a slow endpoint, which only reads, if the client disconnects.
     - `body_bytes` is the limit of the body.
     - `is_file`: the answer is the export alone.
+    - `receive` makes what takes a body of any type, up to `body_bytes`, in pieces.
     """
 
     room: str
@@ -91,6 +105,7 @@ class Endpoint(NamedTuple):
     tag: str | None
     body_bytes: int
     is_file: bool = False
+    receive: Receive | None = None
 
     def as_file(self, export: Export) -> "Endpoint":
         """Return the endpoint that answers this one's `export`, whatever `Accept` says."""
@@ -170,6 +185,20 @@ class Endpoints:
                 body_bytes=MAX_IGNORED_BODY_BYTES if body is Nothing else body_bytes,
             )
             self.rows += [row] if export is None else [row, row.as_file(export)]
+            return run
+
+        return add
+
+    def upload(
+        self, path: str, access: str, receive: Receive, operation_id: str
+    ) -> Callable[[Run], Run]:
+        """Declare a POST whose body is a file of any type."""
+        declare = self("POST", path, access, operation_id=operation_id)
+
+        def add(run: Run) -> Run:
+            declare(run)
+            row = self.rows[-1]
+            self.rows[-1] = row._replace(receive=receive, body_bytes=MAX_UPLOAD_BYTES)
             return run
 
         return add

@@ -4,11 +4,12 @@
   connection.
 - A longer one begins the handler first: `prepare` checks the key and the limits, and calls
   `IncomingBody.allow`. Refused bodies are not buffered.
+- `IncomingBody.pass_on` hands pieces on in place of buffering them: each waits for the one before.
 
 Guarantee: unfinished bodies take at most the limit of `BodyMemory`, whatever is sent.
 """
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from typing import Final
 
 from tornado.httputil import HTTPHeaders, HTTPMessageDelegate, RequestStartLine, ResponseStartLine
@@ -18,6 +19,10 @@ from tracker.metrics import BODIES_DROPPED
 
 EARLY_BYTES: Final = 32 * 1024
 """The longest body that is received before any check of its request."""
+
+
+TakePiece = Callable[[bytes], Awaitable[None] | None]
+"""Takes a piece of a body, and raises nothing. The next is not read before it is done."""
 
 
 class BodyMemory:
@@ -50,14 +55,16 @@ class IncomingBody:
         self._memory = memory
         self._declared = int(headers.get("Content-Length", "0"))  # digits: http/head has checked it
         self._received = bytearray()
+        self._size = 0
         self._allowed = EARLY_BYTES
         self._dropped = False
+        self._take: TakePiece | None = None
         self.exceeded = False
 
     @property
     def length(self) -> int:
         """Return the bytes of the body: as declared, or as received so far if it is in chunks."""
-        return max(self._declared, len(self._received))
+        return max(self._declared, self._size)
 
     def allow(self, limit: int) -> None:
         """Allow up to `limit` bytes. Raises PayloadTooLarge if the body is longer."""
@@ -65,6 +72,15 @@ class IncomingBody:
         if self.length > limit:
             self.exceeded = True
             self._refuse_excess()
+
+    async def pass_on(self, take: TakePiece) -> None:
+        """Give `take` the pieces received so far, and those that follow, if `allow` permits."""
+        self._take = take
+        received, self._received = bytes(self._received), bytearray()
+        self._memory.release(self)
+        waiting = take(received)
+        if waiting is not None:
+            await waiting
 
     def content(self) -> bytes:
         """Return the complete body.
@@ -78,16 +94,20 @@ class IncomingBody:
             raise Unavailable("too many bodies are being received; try again", later)
         return bytes(self._received)
 
-    def add(self, piece: bytes) -> None:
-        """Buffer a received piece, unless the body was dropped."""
+    def add(self, piece: bytes) -> Awaitable[None] | None:
+        """Buffer a received piece or pass it on, unless the body was dropped."""
         if self._dropped:
-            return
+            return None
+        self._size += len(piece)
+        if self._take is not None:
+            return self._take(piece) if self._size <= self._allowed else None
         self._received += piece
         self._memory.reserve(self, len(piece))
+        return None
 
     def drop_if_exceeded(self) -> bool:
         """Drop the body if more has arrived than was allowed; return whether it has."""
-        if len(self._received) > self._allowed:
+        if self._size > self._allowed:
             self.exceeded = True
             self.drop()
         return self.exceeded
@@ -127,12 +147,12 @@ class BodyCollector(HTTPMessageDelegate):
 
     def data_received(self, chunk: bytes) -> Awaitable[None] | None:
         body = self._body
-        body.add(chunk)
+        waiting = body.add(chunk)
         if not self._begun:
             return self._begin() if body.length > EARLY_BYTES else None
         if body.drop_if_exceeded():
             self._end()
-        return None
+        return waiting
 
     def finish(self) -> None:
         if not self._begun:

@@ -21,6 +21,9 @@ LARGE_BODY_BYTES: Final = 16 * 1024
 """A longer body is parsed in a thread, once the scope is checked. The slowest text to parse takes
 2 to 15 ms for these, 150 to 1,000 ms for a megabyte."""
 
+MAX_UPLOAD_BYTES: Final = 200 * 1024 * 1024
+"""The limit of a file that is stored while it is received, which the server allows at most."""
+
 MAX_IGNORED_BODY_BYTES: Final = 64 * 1024
 """The limit of a body where none is expected; it is received and ignored."""
 

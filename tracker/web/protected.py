@@ -31,7 +31,7 @@ from tracker.errors import BadRequest, Forbidden, Unauthorized
 from tracker.http.exchange import Exchange
 from tracker.ids import parse_event_id, parse_id
 from tracker.web.call import Call, Nothing
-from tracker.web.endpoint import EVENT_ID, Endpoint
+from tracker.web.endpoint import EVENT_ID, Endpoint, Upload
 from tracker.web.endpoint_handler import EndpointHandler
 from tracker.web.event_stream import EventStream, EventStreamAnswer
 from tracker.web.export import FileFormat, check_export_request, requested_format
@@ -62,6 +62,7 @@ class ProtectedHandler(EndpointHandler):
         self.principal: Principal
         self.read_principal: Callable[[], Awaitable[object]]
         self.body_comes_late = False
+        self.upload: Upload | None = None
         self.stream: ExportStream | EventStreamAnswer | None = None
         # Every request is counted, whatever is wrong with it: Tornado must not reject its method
         # first.
@@ -87,6 +88,15 @@ class ProtectedHandler(EndpointHandler):
         if self.incoming.length > LARGE_BODY_BYTES and not callable(self.endpoint.access):
             self._check_scope(self.endpoint.scope_of(None))
         self.body_comes_late = not cast("Exchange", self.request.connection).body_received
+        if self.endpoint.receive is not None:
+            await self._receive(self.endpoint)
+
+    async def _receive(self, endpoint: Endpoint) -> None:
+        self._check_scope(endpoint.scope_of(None))
+        ids, _ = _parsed_path(endpoint, self.path_args)
+        assert endpoint.receive is not None
+        self.upload = await endpoint.receive(self.services, self.principal, ids)
+        await self.incoming.pass_on(self.upload.write)
 
     async def _prepare_session(self, cookie: SessionCookie, secret: str) -> None:
         headers, is_method = self.request.headers, self.request.method in self.methods
@@ -103,7 +113,8 @@ class ProtectedHandler(EndpointHandler):
             session.person_id, session.account_id
         )
         self._check_limit("session")
-        cookie.check_content_type(self.request.method or "", headers)
+        if is_method and self.endpoint.receive is None:
+            cookie.check_content_type(self.request.method or "", headers)
 
     async def _prepare_key(self) -> None:
         # With a wrong method the key is not looked up.
@@ -133,6 +144,8 @@ class ProtectedHandler(EndpointHandler):
     async def run_endpoint(self, endpoint: Endpoint, path: Sequence[str]) -> None:
         if self.body_comes_late:
             await self.read_principal()
+        if self.upload is not None:
+            self.incoming.content()  # raises PayloadTooLarge
         ids, event_ids = _parsed_path(endpoint, path)
         query = parse_query(endpoint.query, self.request.query)
         body = await self._parsed_body(endpoint.body)
@@ -153,6 +166,7 @@ class ProtectedHandler(EndpointHandler):
             signed_in=self.signed_in.session if self.signed_in else None,
             ids=ids,
             event_ids=event_ids,
+            upload=self.upload,
         )
         if endpoint.export is not None and file_format is not None:
             await self._send(ExportStream(self, endpoint.export, file_format, call), scope)

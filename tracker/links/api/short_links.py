@@ -228,13 +228,13 @@ async def _new_links(call: LinkCall[Any, Any], sent: Mapping[str, NewShortLink])
             named.append((f"{at}domain_id", one.domain_id, domains[one.domain_id]))
         named += [(f"{at}tags", tag_id, tags.get(tag_id)) for tag_id in one.tags]
     check_own(call, named)
-    return [_new_link(call, one, domains.get(one.domain_id)) for one in sent.values()]
+    return [new_link(call.account_id, one, domains.get(one.domain_id)) for one in sent.values()]
 
 
-def _new_link(call: LinkCall[Any, Any], sent: NewShortLink, domain: Domain | None) -> NewLink:
+def new_link(account_id: UUID, sent: NewShortLink, domain: Domain | None) -> NewLink:
     given = {
         **sent_fields(sent),
-        "account_id": call.account_id,
+        "account_id": account_id,
         "internal_name": sent.internal_name or _default_name(sent.destination_url),
         "domain_name": domain.domain_name if domain else "",
     }

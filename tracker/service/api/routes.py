@@ -29,6 +29,7 @@ from tracker.feeds.api import (
     refused_postbacks,
     testing,
 )
+from tracker.imports.api import imports
 from tracker.links.api import (
     domains,
     qr_codes,
@@ -57,6 +58,7 @@ _TAGS = {
     "Tags": "Labels of links, to filter lists and reports by.",
     "Domains": "Hostnames of the account that serve its links, proven by DNS.",
     "Event configs": "Kinds of conversions and what they pay; each has a postback key.",
+    "Imports": "Links from other services: checked, imported, and taken back.",
     "Webhooks": "Receivers of conversions, and the deliveries to them.",
     "Account": "The account of the key, and its rules against forged conversions.",
     "Members": "The people of the account, and their roles.",
@@ -92,6 +94,7 @@ _DECLARING = (
     ),
     *(clicks, conversions, conversion_delays, conversion_warnings, refused_postbacks),
     *(webhooks, templates, statistics, deliveries),
+    imports,
     *(keys, account, audit, members, invitations),
     *(reports, overview, values, live, shares, views),
     *(session, self_service, second_factor, join, shared),

@@ -126,6 +126,25 @@ INDEXES: dict[str, list[IndexModel]] = {
         _index("by_turn", "turn_at", sparse=True),
         _index("by_time", "-due_at", sparse=True),
     ],
+    "imports": [
+        _index("by_account", "account_id", "-_id"),
+        _index("by_lease", "state", "leased_until"),
+    ],
+    "import_rows": [
+        _index("by_number", "import_id", "number", unique=True),
+        _index("by_import", "import_id", "_id"),
+        _index("by_outcome", "import_id", "outcome", "_id"),
+        _index("by_name", "import_id", "names"),
+        # 90 days: `imports/rows.RETENTION_DAYS`.
+        _index("expiry", "at", expireAfterSeconds=90 * 24 * 3600),
+    ],
+    "import_files": [
+        _index("expiry", "at", expireAfterSeconds=7 * 24 * 3600),
+    ],
+    "imported_links": [
+        _index("by_source", "account_id", "source", "instance", "source_id", unique=True),
+        _index("by_import", "import_id", "_id"),
+    ],
     "shares": [
         _index("by_token", "sha256", unique=True),
         _index("by_account", "account_id", "-_id"),
@@ -196,7 +215,7 @@ INDEXES: dict[str, list[IndexModel]] = {
 
 LISTS: Final[Mapping[str, str]] = dict.fromkeys(
     (
-        *("api_keys", "audit", "domains", "event_configs", "invitations", "members"),
+        *("api_keys", "audit", "domains", "event_configs", "imports", "invitations", "members"),
         *("refused_postbacks", "shares", "tags", "views", "webhooks"),
     ),
     "by_account",

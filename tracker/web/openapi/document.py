@@ -21,6 +21,7 @@ from tracker.web.limits import MAX_SIGN_IN_BYTES
 from tracker.web.openapi.schemas import Schemas
 from tracker.web.openapi_parts import (
     API_KEY,
+    BINARY,
     ERRORS,
     FILE_NAME,
     RATE_LIMIT,
@@ -112,6 +113,9 @@ def _operation(endpoint: Endpoint, schemas: Schemas) -> OpenApiPart:
     }
     if endpoint.body is not Nothing:
         content = json_content(schemas.schema(endpoint.body), _example(endpoint, schemas))
+        operation["requestBody"] = {"required": True, "content": content}
+    if endpoint.receive is not None:
+        content = {"application/octet-stream": {"schema": BINARY}}
         operation["requestBody"] = {"required": True, "content": content}
     done = {
         "description": "Done.",
@@ -208,7 +212,7 @@ def _errors(endpoint: Endpoint) -> OpenApiPart:
         own = sorted({**_PUBLIC_ERRORS, **endpoint.access.errors}.items())
         return {str(status): public_error(status, *about) for status, about in own}
     never = set()
-    if endpoint.body is Nothing:
+    if endpoint.body is Nothing and endpoint.receive is None:
         never.add(413)
     if not _names_object(endpoint):
         never.add(404)

@@ -1,0 +1,192 @@
+"""`/api/imports`: receive what other services gave out, check it, import it, and take it back."""
+
+from collections.abc import AsyncGenerator, Sequence
+from typing import Any
+from uuid import UUID
+
+import msgspec
+
+from tracker.access.principal import Principal
+from tracker.clock import now
+from tracker.errors import BadRequest, Forbidden, NotFound
+from tracker.ids import new_id
+from tracker.imports.api.schema import (
+    CheckImport,
+    CreateImport,
+    ImportRecord,
+    ImportRowRecord,
+    ListRows,
+    PreviewRecord,
+    SourceList,
+    SourceRecord,
+)
+from tracker.imports.files import FileWriter
+from tracker.imports.rows import ImportRow
+from tracker.imports.services import ImportCall, ImportServices
+from tracker.imports.store import AWAITS_FILE, NO_FILE, Action, Column, Import
+from tracker.web.call import Nothing
+from tracker.web.endpoint import Endpoints
+from tracker.web.export import Export
+from tracker.web.resource import Resource, one_by_one, record_of
+from tracker.web.schema import AccountPage, AccountQuery, Done, Page, sent_fields
+
+endpoint = Endpoints("imports")
+
+IMPORTS: Resource[Import, ImportRecord] = Resource(
+    "import",
+    lambda call: call.services.imports.find(call.ids[0]),
+    one_by_one(lambda one: record_of(ImportRecord, one)),
+    "source",
+)
+
+
+@endpoint("GET", "/api/imports", "links:read")
+async def list_own(call: ImportCall[AccountPage, Nothing]) -> Page[ImportRecord]:
+    """List imports, newest first."""
+    return await IMPORTS.list_page(call, call.services.imports)
+
+
+@endpoint("GET", "/api/imports/sources", "links:read")
+async def list_sources(call: ImportCall[AccountQuery, Nothing]) -> SourceList:
+    """List the services whose links can be imported."""
+    rows = [
+        SourceRecord(
+            name=one.name,
+            label=one.label,
+            files=[file.name for file in one.files],
+            has_api=one.read_api is not None,
+            api_address=one.api_address,
+        )
+        for one in call.services.sources.values()
+    ]
+    return SourceList(rows=rows)
+
+
+@endpoint("POST", "/api/imports", "links:write", example={"source": "csv"})
+async def create(call: ImportCall[Nothing, CreateImport]) -> ImportRecord:
+    """Create an import. With `api` its links are read at once, else its file is sent next."""
+    body, services = call.body, call.services
+    source = services.source(body.source)
+    api = None
+    if body.api is not None:
+        api = await services.api(source, body.api.url, body.api.key)
+    await services.check_domains(call.account_id, body.domains)
+    new = Import(
+        id=new_id(),
+        account_id=call.account_id,
+        created_at=now(),
+        source=source.name,
+        instance=body.instance or (api.host if api else ""),
+        domains=body.domains,
+    )
+    if api is not None:
+        new = await services.reading.begin(new, source, api)
+    else:
+        await services.imports.create(new)
+    await call.audit("import.created", IMPORTS.audit_object(new))
+    return await IMPORTS.show(call, new)
+
+
+@endpoint("GET", "/api/imports/{id}", "links:read")
+async def show(call: ImportCall[Nothing, Nothing]) -> ImportRecord:
+    """Show an import, with its progress."""
+    return await IMPORTS.show(call, await IMPORTS.find(call))
+
+
+async def _receive(
+    services: ImportServices, principal: Principal, ids: Sequence[UUID]
+) -> FileWriter:
+    one = await services.imports.find(ids[0])
+    if one is None:
+        raise NotFound("import: not found")
+    if one.account_id != principal.account_id:
+        raise Forbidden("import: belongs to another account")
+    if one.state not in AWAITS_FILE:
+        raise BadRequest(NO_FILE)
+    return services.files.writer()
+
+
+@endpoint.upload("/api/imports/{id}/file", "links:write", _receive, "sendImportFile")
+async def send_file(call: ImportCall[Nothing, Nothing]) -> ImportRecord:
+    """Send the file of an import, as it is: the body is the file."""
+    services, one = call.services, await IMPORTS.find(call)
+    return await IMPORTS.show(call, await services.receive(one, call.upload))
+
+
+@endpoint("GET", "/api/imports/{id}/preview", "links:read")
+async def preview(call: ImportCall[Nothing, Nothing]) -> PreviewRecord:
+    """Show the beginning of an import's CSV, with the columns as guessed."""
+    one = await IMPORTS.find(call)
+    mapping = call.services.format(one).mapping if one.file_id else None
+    if mapping is None or one.file_id is None:
+        raise BadRequest("preview: only of a CSV that was sent")
+    found = await mapping.preview(call.services.files.read(one.file_id))
+    columns = [Column(field=name, number=number) for name, number in found.columns.items()]
+    return PreviewRecord(
+        headings=list(found.headings), columns=columns, rows=list(map(list, found.rows))
+    )
+
+
+@endpoint("POST", "/api/imports/{id}/check", "links:write", example={})
+async def check(call: ImportCall[Nothing, CheckImport]) -> ImportRecord:
+    """Begin a dry run: what would become of each row."""
+    fields = sent_fields(call.body)
+    fields.pop("account_id")
+    await call.services.check_domains(call.account_id, fields.get("domains", []))
+    return await _act(call, "check", **msgspec.to_builtins(fields))
+
+
+def _action(action: Action, summary: str) -> None:
+    @endpoint("POST", f"/api/imports/{{id}}/{action}", "links:write", summary=summary)
+    async def act(call: ImportCall[Nothing, Nothing]) -> ImportRecord:
+        return await _act(call, action)
+
+
+_action("run", "Begin to import the checked rows")
+_action("pause", "Pause an import that runs")
+_action("resume", "Carry on with a paused import")
+_action("cancel", "Cancel an import. What it has imported stays, and can be taken back")
+_action("undo", "Take back what an import has created and nobody has changed")
+
+
+async def _act(call: ImportCall[Any, Any], action: Action, **fields: Any) -> ImportRecord:
+    one = await IMPORTS.find(call)
+    changed = await call.services.imports.act(one, action, **fields)
+    await call.audit(f"import.{action}", IMPORTS.audit_object(one))
+    return await IMPORTS.show(call, changed)
+
+
+async def _all_rows(
+    call: ImportCall[ListRows, Nothing],
+) -> AsyncGenerator[list[ImportRowRecord], None]:
+    one = await IMPORTS.find(call)
+    async for rows in call.services.rows.each(one.id, call.query.wanted):
+        yield [_row(row) for row in rows]
+
+
+@endpoint(
+    "GET",
+    "/api/imports/{id}/rows",
+    "links:read",
+    export=Export(
+        "import", "Export all rows of an import, as CSV or NDJSON", ImportRowRecord, _all_rows
+    ),
+)
+async def list_rows(call: ImportCall[ListRows, Nothing]) -> Page[ImportRowRecord]:
+    """List the rows of an import: what becomes, or became, of each link of the source."""
+    one, query = await IMPORTS.find(call), call.query
+    rows, total = await call.services.rows.page(one.id, query.wanted, query.page, query.page_size)
+    return query.page_of([_row(row) for row in rows], total)
+
+
+def _row(row: ImportRow) -> ImportRowRecord:
+    return record_of(ImportRowRecord, row)
+
+
+@endpoint("DELETE", "/api/imports/{id}", "links:write")
+async def delete(call: ImportCall[Nothing, Nothing]) -> Done:
+    """Delete an import and its rows. Its links stay, and are known if they are imported again."""
+    one = await IMPORTS.find(call)
+    await call.services.delete(one)
+    await call.audit("import.deleted", IMPORTS.audit_object(one))
+    return Done()

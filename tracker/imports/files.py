@@ -1,0 +1,71 @@
+"""Files of imports in MongoDB, in pieces: any process can read them, and they end by themselves."""
+
+from collections.abc import AsyncIterator, Awaitable
+from typing import Final
+from uuid import UUID
+
+from pymongo.errors import PyMongoError
+
+from tracker.clock import now
+from tracker.errors import Unavailable
+from tracker.ids import new_id
+from tracker.stores.mongodb.database import MongoDB
+
+PIECE_BYTES: Final = 1024 * 1024
+
+
+class FileWriter:
+    """A file that is being received. At most a piece and what arrives meanwhile is in memory."""
+
+    def __init__(self, mongodb: MongoDB) -> None:
+        self._pieces = mongodb["import_files"]
+        self._received = bytearray()
+        self._number = 0
+        self._failed = False
+        self.id = new_id()
+        self.size = 0
+
+    def write(self, piece: bytes) -> Awaitable[None] | None:
+        self.size += len(piece)
+        self._received += piece
+        return self._flush() if len(self._received) >= PIECE_BYTES else None
+
+    async def close(self) -> None:
+        """Store the rest. Raises Unavailable if a piece could not be stored."""
+        await self._flush()
+        if self._failed:
+            raise Unavailable("file: could not be stored; send it again")
+
+    async def _flush(self) -> None:
+        piece, self._received = bytes(self._received), bytearray()
+        row = {"_id": {"file": self.id, "number": self._number}, "at": now(), "piece": piece}
+        self._number += 1
+        try:
+            await self._pieces.insert_one(row)
+        except PyMongoError:
+            self._failed = True
+
+
+class Files:
+    """The files of all imports."""
+
+    def __init__(self, mongodb: MongoDB) -> None:
+        self._mongodb = mongodb
+
+    def writer(self) -> FileWriter:
+        return FileWriter(self._mongodb)
+
+    async def read(self, file_id: UUID) -> AsyncIterator[bytes]:
+        """Yield the pieces of a file; nothing if it has ended."""
+        number = 0
+        while row := await self._mongodb["import_files"].find_one(
+            {"_id": {"file": file_id, "number": number}}
+        ):
+            yield row["piece"]
+            number += 1
+
+    async def delete(self, file_id: UUID | None) -> None:
+        if file_id is not None:
+            first, last = ({"file": file_id, "number": one} for one in (0, 2**31))
+            matching = {"_id": {"$gte": first, "$lte": last}}
+            await self._mongodb["import_files"].delete_many(matching)

@@ -1,0 +1,99 @@
+"""The rows of imports in MongoDB: what becomes, or became, of each link of a source."""
+
+from collections.abc import AsyncGenerator, Collection, Sequence
+from typing import Any, Final, Literal
+from uuid import UUID
+
+import msgspec
+
+from tracker.clock import now
+from tracker.ids import new_id
+from tracker.stores.mongodb.database import MongoDB
+from tracker.stores.mongodb.documents import as_struct, run_updates
+from tracker.stores.mongodb.order import OLDEST_FIRST
+from tracker.stores.mongodb.paging import Pages, all_of
+from tracker.stores.mongodb.transaction import MongoSession
+
+Outcome = (
+    Literal["create", "lossy", "same", "update", "changed", "conflict", "refused"]
+    | Literal["removed", "left"]  # by an undo
+)
+
+RETENTION_DAYS: Final = 90
+
+
+class ImportRow(msgspec.Struct, frozen=True, kw_only=True):
+    """A row. `number` counts the items of the source, `row` is the number that it has there.
+
+    `names` are what the row takes for its link: no other row of the import may have one of them.
+    """
+
+    number: int
+    row: int
+    outcome: Outcome
+    field: str = ""
+    reason: str = ""
+    domain: str = ""
+    path: str = ""
+    destination_url: str = ""
+    internal_name: str = ""
+    tags: str = ""
+    source_id: str = ""
+    text: str = ""
+    link_id: UUID | None = None
+    names: list[str] = []
+
+
+class ImportRows:
+    """The rows of all imports. They end with their import, or after RETENTION_DAYS."""
+
+    def __init__(self, mongodb: MongoDB) -> None:
+        self._database = mongodb.database
+        self._rows = mongodb["import_rows"]
+        self._reads = mongodb.reads
+        self._pages = Pages(mongodb.reads, "import_rows", ImportRow)
+
+    async def put(
+        self, import_id: UUID, rows: Sequence[ImportRow], session: MongoSession | None = None
+    ) -> None:
+        """Store rows, in place of those with the same numbers."""
+        updates = [
+            {
+                "q": {"import_id": import_id, "number": one.number},
+                "u": {
+                    "$set": {**msgspec.structs.asdict(one), "at": now()},
+                    "$setOnInsert": {"_id": new_id()},
+                },
+                "upsert": True,
+            }
+            for one in rows
+        ]
+        await run_updates(self._database, "import_rows", updates, session)
+
+    async def taken(self, import_id: UUID, names: Collection[str], before: int) -> dict[str, int]:
+        """Return which names rows before a number take, and the rows at the source."""
+        matching = {"import_id": import_id, "names": {"$in": list(names)}}
+        found = self._rows.find({**matching, "number": {"$lt": before}}, ["names", "row"])
+        return {name: row["row"] async for row in found for name in row["names"]}
+
+    async def page(
+        self, import_id: UUID, outcome: Outcome | None, page: int, page_size: int
+    ) -> tuple[list[ImportRow], int]:
+        matching, hint = _of(import_id, outcome)
+        return await self._pages.find(matching, page, page_size, OLDEST_FIRST, hint)
+
+    async def each(
+        self, import_id: UUID, outcome: Outcome | None
+    ) -> AsyncGenerator[list[ImportRow], None]:
+        matching, hint = _of(import_id, outcome)
+        async for rows in all_of(self._reads, "import_rows", matching, OLDEST_FIRST, hint):
+            yield [as_struct(ImportRow, row) for row in rows]
+
+    async def delete(self, import_id: UUID) -> None:
+        await self._rows.delete_many({"import_id": import_id})
+
+
+def _of(import_id: UUID, outcome: Outcome | None) -> tuple[dict[str, Any], str]:
+    if outcome is None:
+        return {"import_id": import_id}, "by_import"
+    return {"import_id": import_id, "outcome": outcome}, "by_outcome"

@@ -1,0 +1,121 @@
+"""Requests to the APIs of sources: GET alone, under the rules of webhooks' targets.
+
+A request goes to public addresses that were checked for it, follows no redirect, has a timeout and
+a limit of bytes, and waits as a source's 429 or 503 tells. Keys are in memory alone.
+"""
+
+import asyncio
+import json
+from collections.abc import Mapping
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from tornado.httpclient import HTTPRequest, HTTPResponse
+from tornado.httputil import url_concat
+from tornado.simple_httpclient import SimpleAsyncHTTPClient
+
+from tracker.errors import BadRequest
+from tracker.imports.source import Source
+from tracker.links.services import LinkServices
+from tracker.webhooks.sending.resolver import CheckedResolver, RefusedHost
+from tracker.webhooks.services import WebhookServices
+from tracker.webhooks.target import FIELD, check_addresses, check_target
+
+MAX_ANSWER_BYTES: Final = 8 * 1024 * 1024
+MAX_REQUESTS: Final = 200_000
+"""Of one import. Some sources tell the visits of each link alone."""
+
+_CONNECT_SECONDS: Final = 5.0
+_REQUEST_SECONDS: Final = 30.0
+_MAX_WAITS: Final = 10
+_MAX_WAIT_SECONDS: Final = 3600.0
+_MAX_CLIENTS: Final = 20
+
+
+class HttpApi:
+    """The API of one source for one import. `host` tells installations apart."""
+
+    def __init__(
+        self,
+        http: SimpleAsyncHTTPClient,
+        url: str,
+        headers: Mapping[str, str],
+        parameters: Mapping[str, str],
+    ) -> None:
+        self._http = http
+        self._url = url.rstrip("/")
+        self._headers = headers
+        self._parameters = parameters
+        self._requests = 0
+        self.host = urlsplit(url).netloc.lower()
+
+    async def get(self, path: str, parameters: Mapping[str, str | int] = {}) -> Any:
+        address = f"{self._url}/{path.lstrip('/')}"
+        sent = {**{name: str(value) for name, value in parameters.items()}, **self._parameters}
+        for waits in range(_MAX_WAITS):
+            answer = await self._fetch(address, sent)
+            if answer.code not in (429, 503):
+                break
+            await asyncio.sleep(_wait_seconds(answer, waits))
+        if answer.code != 200:
+            raise BadRequest(f"api: {address} answered {answer.code}")
+        try:
+            # Not strict: titles have raw control characters in the answers of some sources.
+            return json.loads(answer.body.decode(errors="replace"), strict=False)
+        except ValueError:
+            raise BadRequest(f"api: {address} answered 200, but no JSON") from None
+
+    async def _fetch(self, address: str, parameters: Mapping[str, str]) -> HTTPResponse:
+        self._requests += 1
+        if self._requests > MAX_REQUESTS:
+            raise BadRequest(f"api: more than {MAX_REQUESTS:,} requests; import a file instead")
+        request = HTTPRequest(
+            url_concat(address, dict(parameters)),
+            headers={"Accept": "application/json", **self._headers},
+            user_agent="tracker-imports",
+            connect_timeout=_CONNECT_SECONDS,
+            request_timeout=_REQUEST_SECONDS,
+            follow_redirects=False,
+            decompress_response=False,
+        )
+        try:
+            return await self._http.fetch(request, raise_error=False)
+        except RefusedHost as error:
+            raise BadRequest(f"api: {address}: {error}") from None
+        except Exception as error:  # Tornado's client raises undocumented types
+            raise BadRequest(f"api: {address}: {type(error).__name__}") from None
+
+
+async def source_api(
+    http: SimpleAsyncHTTPClient, webhooks: WebhookServices, source: Source, url: str, key: str
+) -> HttpApi:
+    """Return the API of a source. Raises BadRequest without one, or if `url` is not public."""
+    if source.read_api is None:
+        raise BadRequest(f"api: {source.label} has none that can be read; send a file")
+    url = url or source.api_address
+    try:
+        host, _ = check_target(url, webhooks.allows_private, webhooks.allows_http)
+        if not webhooks.allows_private:
+            await check_addresses(host, webhooks.dns.resolve)
+    except BadRequest as error:
+        raise BadRequest(error.message.replace(FIELD, "api.url")) from None
+    return HttpApi(http, url, source.key_headers(key), source.key_parameters(key))
+
+
+def http_client(webhooks: WebhookServices, links: LinkServices) -> SimpleAsyncHTTPClient:
+    return SimpleAsyncHTTPClient(
+        force_instance=True,
+        resolver=CheckedResolver(
+            allow_private=webhooks.allows_private,
+            dns_address=links.dns_address,
+            served_hosts=links.served_hosts,
+        ),
+        max_clients=_MAX_CLIENTS,
+        max_body_size=MAX_ANSWER_BYTES,
+    )
+
+
+def _wait_seconds(answer: HTTPResponse, waits: int) -> float:
+    told = answer.headers.get("Retry-After", "")
+    seconds = float(told) if told.isascii() and told.isdigit() else 2.0**waits
+    return min(seconds, _MAX_WAIT_SECONDS)

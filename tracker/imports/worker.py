@@ -1,0 +1,240 @@
+"""The work on imports: dry runs, runs and undoing, each in chunks that are stored or repeated.
+
+A chunk of a run stores its links, what is known of them and its rows in one transaction, under the
+condition of the lease. So a process may be killed anywhere, and another one carries on.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from typing import Any, Final
+from uuid import UUID
+
+import msgspec
+
+from tracker.clock import now
+from tracker.errors import BadRequest
+from tracker.ids import new_id
+from tracker.imports.files import Files
+from tracker.imports.item import RefusedRow, SourceItem, SourceLink, SourceVisit
+from tracker.imports.plan import Decision, Planner, updated_fields
+from tracker.imports.reading import read_items
+from tracker.imports.rows import ImportRow, ImportRows
+from tracker.imports.source import Items, Source
+from tracker.imports.store import MAX_ATTEMPTS, Import, Imports, LeaseLost, leased
+from tracker.imports.undo import Undo
+from tracker.links.api.short_links import new_link
+from tracker.links.link import Link
+from tracker.links.services import LinkServices
+from tracker.links.store import NewLink, Revision
+from tracker.loops import wait
+from tracker.stores.mongodb.database import MongoDB
+from tracker.stores.mongodb.documents import run_updates
+from tracker.stores.mongodb.transaction import MongoSession
+
+ITEMS_PER_CHUNK: Final = 200
+LOOK_SECONDS: Final = 2.0
+MAX_CREATED_TAGS: Final = 1_000
+_PLANS: Final = 3
+"""Plans of a chunk, if others take its names meanwhile."""
+
+Numbered = Sequence[tuple[int, SourceItem]]
+
+
+class Worker:
+    """The work of one process, on one import at a time."""
+
+    def __init__(
+        self,
+        mongodb: MongoDB,
+        imports: Imports,
+        rows: ImportRows,
+        files: Files,
+        links: LinkServices,
+        sources: Mapping[str, Source],
+    ) -> None:
+        self._mongodb = mongodb
+        self._imports = imports
+        self._rows = rows
+        self._files = files
+        self._links = links
+        self._sources = sources
+        self._undo = Undo(mongodb, imports, links)
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Work on one import after the other until `stop` is set."""
+        while not stop.is_set():
+            if not await self.work_on_one(stop):
+                await wait(stop, LOOK_SECONDS)
+
+    async def work_on_one(self, stop: asyncio.Event) -> bool:
+        """Work on an import at which nobody works; return whether there was one."""
+        held = await self._imports.claim(new_id())
+        if held is None:
+            return False
+        try:
+            await leased(self._imports, held, self._work(held, stop))
+        except LeaseLost:
+            pass
+        except BadRequest as error:
+            await self._imports.fail(held, error.message)
+        return True
+
+    async def _work(self, held: Import, stop: asyncio.Event) -> None:
+        if held.state == "reading":
+            raise BadRequest("api: the process that read it has ended; create the import again")
+        if held.attempts > MAX_ATTEMPTS:
+            raise BadRequest("import: failed again and again; the operator's log says why")
+        if held.state == "undoing":
+            await self._undo.run(held, stop)
+            return
+        planner = Planner(self._mongodb, self._links, self._rows, held)
+        position = held.position
+        async for first, items in _chunks(self._items(held), position):
+            if stop.is_set():
+                await self._imports.advance(held, {"leased_until": now()})
+                return
+            counts = await self._chunk(held, planner, first, items)
+            position = first + len(items)
+            await self._imports.advance(held, {"position": position, "attempts": 0}, counts)
+        if held.state == "checking":
+            await self._imports.advance(held, {"state": "checked", "total": position})
+        else:
+            await self._imports.advance(held, {"state": "done", "file_id": None})
+            await self._files.delete(held.file_id)
+
+    async def _items(self, held: Import) -> AsyncIterator[SourceItem]:
+        """Yield the items of a file. Raises BadRequest if it is no longer stored."""
+        read = 0
+
+        async def pieces() -> AsyncIterator[bytes]:
+            nonlocal read
+            async for piece in self._files.read(held.file_id or held.id):
+                read += len(piece)
+                yield piece
+
+        async for item in read_items(self._sources[held.source], held, pieces()):
+            yield item
+        if read < held.file_bytes:
+            raise BadRequest("file: is no longer stored; send it again")
+
+    async def _chunk(
+        self, held: Import, planner: Planner, first: int, items: Numbered
+    ) -> Mapping[str, int]:
+        links = [(number, one) for number, one in items if isinstance(one, SourceLink)]
+        refused = [_refused(number, one) for number, one in items if isinstance(one, RefusedRow)]
+        decisions = await planner.plan(first, links)
+        if held.state == "running":
+            decisions = await self._apply(held, planner, first, decisions)
+        else:
+            rows = [*refused, *(one.row for one in decisions)]
+            await self._rows.put(held.id, sorted(rows, key=lambda row: row.number))
+        visits = sum(isinstance(one, SourceVisit) for _, one in items)
+        counts = Counter[str](one.outcome for one in (*refused, *(one.row for one in decisions)))
+        return {**counts, **({"visits": visits} if visits else {})}
+
+    async def _apply(
+        self, held: Import, planner: Planner, first: int, decisions: list[Decision]
+    ) -> list[Decision]:
+        """Store what was decided, or decides again if somebody takes a name meanwhile."""
+        for plans_left in reversed(range(_PLANS)):
+            try:
+                return await self._store(held, decisions)
+            except BadRequest:
+                if not plans_left:
+                    raise
+            numbered = [(one.row.number, one.item) for one in decisions]
+            decisions = await planner.plan(first, numbered)
+        raise AssertionError("the last plan is stored or raises")
+
+    async def _store(self, held: Import, decisions: list[Decision]) -> list[Decision]:
+        """Store a chunk. Raises BadRequest if a name is taken since it was planned."""
+        tags = await self._tags(held, decisions)
+        written = [(one, _new_link(held, one, tags)) for one in decisions if one.candidate]
+        updates = {one.link.id: (one, one.link, new) for one, new in written if one.link}
+        creations = [(one, new) for one, new in written if not one.link]
+
+        def fields_of(link: Link) -> Mapping[str, Any]:
+            return updated_fields(msgspec.structs.asdict(updates[link.id][2]))
+
+        async def updated(session: MongoSession, revisions: Sequence[Revision]) -> None:
+            after = {one.after.id: one.after for one in revisions}
+            links = [(one, after.get(link.id, link)) for one, link, _ in updates.values()]
+            await self._record(held, links, session)
+
+        async def created(session: MongoSession, links: Sequence[Link]) -> None:
+            await self._record(
+                held, zip([one for one, _ in creations], links, strict=True), session
+            )
+
+        links = self._links.links
+        if updates:
+            before = [link for _, link, _ in updates.values()]
+            await links.change_all(before, fields_of, updated)
+        if creations:
+            await links.create_all([new for _, new in creations], created)
+        rows = [one.row for one in decisions if not one.candidate and not one.is_stored]
+        await self._rows.put(held.id, rows)
+        return decisions
+
+    async def _record(
+        self, held: Import, done: Iterable[tuple[Decision, Link]], session: MongoSession
+    ) -> None:
+        """Store what is known of links from now on, and their rows. Raises LeaseLost."""
+        await self._imports.advance(held, session=session)
+        origin = {"account_id": held.account_id, "source": held.source, "instance": held.instance}
+        links, rows = [], []
+        for one, link in done:
+            of_source = {**origin, "source_id": one.item.id, "import_id": held.id}
+            last = {"by": held.id, "number": one.row.number, "outcome": one.row.outcome}
+            now_known = {"digest": one.digest, "version": link.version, **last}
+            update = {"$set": now_known, "$setOnInsert": of_source}
+            links.append({"q": {"_id": link.id}, "u": update, "upsert": True})
+            rows.append(msgspec.structs.replace(one.row, link_id=link.id))
+        await run_updates(self._mongodb.database, "imported_links", links, session)
+        await self._rows.put(held.id, rows, session)
+
+    async def _tags(self, held: Import, decisions: Sequence[Decision]) -> dict[str, UUID]:
+        """Return the ids of tags by name, created if the account lacks them."""
+        names = {name for one in decisions if one.candidate for name in one.candidate.tags}
+        found = await self._links.tags.by_names(held.account_id, names)
+        for name in sorted(names - found.keys()):
+            tag = await self._links.tags.create(held.account_id, name)
+            found |= await self._links.tags.by_names(held.account_id, names)
+            await self._imports.advance(held, created_tag=tag.id)
+        return found
+
+
+async def _chunks(items: Items, skip: int) -> AsyncIterator[tuple[int, Numbered]]:
+    """Yield the items from number `skip` on, numbered, with the number of the first of each."""
+    number, chunk = 0, list[tuple[int, SourceItem]]()
+    async for item in items:
+        if number >= skip:
+            chunk.append((number, item))
+        number += 1
+        if len(chunk) == ITEMS_PER_CHUNK:
+            yield number - len(chunk), chunk
+            chunk = []
+        elif number % ITEMS_PER_CHUNK == 0:
+            await asyncio.sleep(0)
+    if chunk:
+        yield number - len(chunk), chunk
+
+
+def _new_link(held: Import, one: Decision, tags: Mapping[str, UUID]) -> NewLink:
+    assert one.candidate is not None
+    found = one.candidate
+    found.body.tags = list(dict.fromkeys(tags[name] for name in found.tags))
+    new = new_link(held.account_id, found.body, found.domain)
+    return msgspec.structs.replace(new, archived=one.item.archived, created_at=one.item.created_at)
+
+
+def _refused(number: int, item: RefusedRow) -> ImportRow:
+    return ImportRow(
+        number=number,
+        row=item.row,
+        outcome="refused",
+        field=item.field,
+        reason=item.reason,
+        text=item.text,
+    )
