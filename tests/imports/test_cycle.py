@@ -2,9 +2,9 @@
 
 from datetime import UTC, datetime
 
-from tests.imports.lines import PATH, a_link, done, imported, outcomes, uploaded
+from tests.imports.lines import a_link, done, imported, outcomes, uploaded
 from tests.web.world import World
-from tracker.imports.item import Loss, RefusedRow, SourceVisit
+from tracker.imports.item import Loss, RefusedRow
 
 ITEMS = (
     a_link("one", row=1, tags=("Spring", "Leaflet"), created_at=datetime(2020, 1, 2, tzinfo=UTC)),

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 from hashlib import sha256
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, Self
 
 import msgspec
 
@@ -26,51 +26,61 @@ class Refused(Exception):
         super().__init__(reason)
         self.field = field
 
+    @classmethod
+    def of(cls, message: str) -> Self:
+        field, _, reason = message.partition(": ")
+        return cls(field, reason)
+
 
 class Candidate(NamedTuple):
-    """A link that may be created. `tags` are names; `archived` is no field of a request."""
+    """A link that may be created, with the names of its `tags`."""
 
     body: NewShortLink
     domain: Domain | None
     tags: Sequence[str]
     losses: Sequence[Loss]
 
+    @property
+    def paths(self) -> list[str]:
+        return [*([self.body.slug] if self.body.slug else []), *getattr(self.body, "paths", ())]
+
 
 def candidate(item: SourceLink, domain: Domain | None) -> Candidate:
     """Return what a link becomes on a domain; None: the service's own. Raises Refused."""
+    digest(item)  # so that all its texts can be stored
     losses = list(item.losses)
+    name = _CONTROL.sub(" ", item.internal_name or "")
     fields: dict[str, Any] = {
         "destination_url": item.destination_url,
         "domain_id": domain and domain.id,
-        "active": item.active,
+        "active": item.active and item.password is None,
         "pass_query": item.pass_query,
-        "internal_name": _cut("internal_name", item.internal_name, MAX_TEXT_CHARACTERS, losses),
-        "notes": _cut("notes", item.notes, MAX_NOTES_CHARACTERS, losses, lines=True),
-        **_names(item, domain),
+        "internal_name": _cut("internal_name", name, MAX_TEXT_CHARACTERS, losses),
+        "notes": _cut("notes", item.notes or "", MAX_NOTES_CHARACTERS, losses),
+        **_paths(item, domain),
     }
-    for name in _OPTIONS:
-        value = getattr(item, name)
-        if value is not None and name not in NewShortLink.__struct_fields__:
-            losses.append(Loss(name, "cannot be kept"))
+    for option in _OPTIONS:
+        value = getattr(item, option)
+        if value is not None and option not in NewShortLink.__struct_fields__:
+            losses.append(Loss(option, "cannot be kept"))
         elif value is not None:
-            fields[name] = value
+            fields[option] = value
     if item.password is not None:
-        fields["active"] = False
-        losses.append(Loss("password", "cannot be kept, so the link is inactive"))
-    tags = [_cut("tags", one, MAX_TAG_NAME_CHARACTERS, losses) for one in item.tags]
-    named = list(dict.fromkeys(one for one in tags if one))
-    if len(named) > MAX_TAGS:
+        losses.append(Loss("password", "does not come along, so the link is inactive"))
+    named = [_CONTROL.sub(" ", one) for one in item.tags]
+    cut = [_cut("tags", one, MAX_TAG_NAME_CHARACTERS, losses) for one in named]
+    tags = list(dict.fromkeys(one for one in cut if one))
+    if len(tags) > MAX_TAGS:
         losses.append(Loss("tags", f"at most {MAX_TAGS}"))
     try:
-        body = NewShortLink(**fields)
+        return Candidate(NewShortLink(**fields), domain, tags[:MAX_TAGS], losses)
     except ValueError as error:
-        field, _, reason = str(error).partition(": ")
-        raise Refused(field, reason) from None
-    return Candidate(body, domain, named[:MAX_TAGS], losses)
+        raise Refused.of(str(error)) from None
 
 
 def digest(item: SourceLink) -> bytes:
     """Return what tells whether a link has changed at its source. Raises Refused."""
+    # Without the password: this is no hash for one.
     password = item.password and SourcePassword(item.password.scheme)
     kept = msgspec.structs.replace(item, row=0, clicks=None, losses=(), password=password)
     try:
@@ -79,26 +89,21 @@ def digest(item: SourceLink) -> bytes:
         raise Refused("row", "has text that is no valid Unicode") from None
 
 
-def _names(item: SourceLink, domain: Domain | None) -> dict[str, Any]:
+def _paths(item: SourceLink, domain: Domain | None) -> dict[str, Any]:
+    paths = (item.path, *item.aliases)
     if not item.path:
         raise Refused("path", "is the root of a domain, which no link can be")
-    if not item.aliases and SLUG.fullmatch(item.path):
-        return {"slug": item.path}
-    if domain is None:
-        raise Refused("path", "only links of custom domains have other paths than a slug")
-    if "paths" not in NewShortLink.__struct_fields__:
-        raise Refused("path", "no slug")
-    paths = (item.path, *item.aliases)
     slug = next((one for one in paths if SLUG.fullmatch(one)), None)
-    return {"slug": slug, "paths": [one for one in paths if one != slug]}
+    others = [one for one in dict.fromkeys(paths) if one != slug]
+    if others and domain is None:
+        raise Refused("path", "only links of custom domains have other paths than a slug")
+    if others and "paths" not in NewShortLink.__struct_fields__:
+        raise Refused("path", "must be a slug")
+    return {"slug": slug, **({"paths": others} if others else {})}
 
 
-def _cut(
-    field: str, text: str | None, limit: int, losses: list[Loss], lines: bool = False
-) -> str | None:
-    if text is None:
-        return None
-    text = stripped(text if lines else _CONTROL.sub(" ", text))
+def _cut(field: str, text: str, limit: int, losses: list[Loss]) -> str | None:
+    text = stripped(text)
     if len(text) > limit:
         losses.append(Loss(field, f"cut to {limit} characters"))
     return stripped(text[:limit]) or None

@@ -1,4 +1,4 @@
-"""Files of imports in MongoDB, in pieces: any process can read them, and they end by themselves."""
+"""Files of imports in MongoDB, in pieces that any process reads. MongoDB removes forgotten ones."""
 
 from collections.abc import AsyncIterator, Awaitable
 from typing import Final
@@ -15,7 +15,7 @@ PIECE_BYTES: Final = 1024 * 1024
 
 
 class FileWriter:
-    """A file that is being received. At most a piece and what arrives meanwhile is in memory."""
+    """A file that is being received, with at most a piece of it in memory."""
 
     def __init__(self, mongodb: MongoDB) -> None:
         self._pieces = mongodb["import_files"]
@@ -28,15 +28,15 @@ class FileWriter:
     def write(self, piece: bytes) -> Awaitable[None] | None:
         self.size += len(piece)
         self._received += piece
-        return self._flush() if len(self._received) >= PIECE_BYTES else None
+        return self._store() if len(self._received) >= PIECE_BYTES else None
 
     async def close(self) -> None:
         """Store the rest. Raises Unavailable if a piece could not be stored."""
-        await self._flush()
+        await self._store()
         if self._failed:
             raise Unavailable("file: could not be stored; send it again")
 
-    async def _flush(self) -> None:
+    async def _store(self) -> None:
         piece, self._received = bytes(self._received), bytearray()
         row = {"_id": {"file": self.id, "number": self._number}, "at": now(), "piece": piece}
         self._number += 1
@@ -51,21 +51,18 @@ class Files:
 
     def __init__(self, mongodb: MongoDB) -> None:
         self._mongodb = mongodb
+        self._pieces = mongodb["import_files"]
 
     def writer(self) -> FileWriter:
         return FileWriter(self._mongodb)
 
     async def read(self, file_id: UUID) -> AsyncIterator[bytes]:
-        """Yield the pieces of a file; nothing if it has ended."""
+        """Yield the pieces of a file, as far as they are stored."""
         number = 0
-        while row := await self._mongodb["import_files"].find_one(
-            {"_id": {"file": file_id, "number": number}}
-        ):
+        while row := await self._pieces.find_one({"_id": {"file": file_id, "number": number}}):
             yield row["piece"]
             number += 1
 
     async def delete(self, file_id: UUID | None) -> None:
-        if file_id is not None:
-            first, last = ({"file": file_id, "number": one} for one in (0, 2**31))
-            matching = {"_id": {"$gte": first, "$lte": last}}
-            await self._mongodb["import_files"].delete_many(matching)
+        of_file = ({"file": file_id, "number": number} for number in (0, 2**31))
+        await self._pieces.delete_many({"_id": dict(zip(("$gte", "$lte"), of_file, strict=True))})

@@ -22,13 +22,17 @@ from tracker.links.services import LinkServices
 from tracker.stores.mongodb.database import MongoDB
 from tracker.stores.mongodb.documents import as_struct
 
-_NOT_UPDATED: Final = frozenset(("account_id", "domain_id", "domain_name", "slug", "created_at"))
+_KEPT: Final = ("account_id", "domain_id", "domain_name", "slug", "created_at", "opening_clicks")
+"""Fields of a link that a later import of it leaves as they are."""
+
+Numbered = Sequence[tuple[int, SourceLink]]
 
 
 class ImportedLink(msgspec.Struct, frozen=True, kw_only=True):
-    """A link that an import has created. `digest` and `version` are of the last import of it.
+    """What is known of a link that an import has created.
 
-    `import_id` has created it; `by` was the last to import it, as its item `number`.
+    `import_id` has created it. `by` was the last to write it, as its item `number`, with `digest`
+    and `outcome`; it left it at `version`.
     """
 
     id: UUID
@@ -46,14 +50,16 @@ class Decision(NamedTuple):
 
     row: ImportRow
     item: SourceLink
-    digest: bytes = b""
     candidate: Candidate | None = None
     link: Link | None = None
-    is_stored: bool = False
+
+    def of(self, outcome: Outcome, field: str = "", reason: str = "") -> "Decision":
+        changes = {"outcome": outcome, "field": field, "reason": reason}
+        return self._replace(row=msgspec.structs.replace(self.row, **changes))
 
 
 class Planner:
-    """Plans the chunks of one import. `domains` are by the source's names."""
+    """Plans the chunks of one import."""
 
     def __init__(
         self, mongodb: MongoDB, services: LinkServices, rows: ImportRows, one: Import
@@ -64,123 +70,122 @@ class Planner:
         self._import = one
         self._domains: dict[str, Domain | None] = {}
 
-    async def plan(self, first: int, items: Sequence[tuple[int, SourceLink]]) -> list[Decision]:
-        """Return what becomes of numbered links, in their order. `first` is the chunk's number."""
-        candidates = [await self._candidate(item) for _, item in items]
+    async def plan(self, items: Numbered) -> list[Decision]:
+        """Return what becomes of links, in their order."""
+        found = [await self._candidate(item) for _, item in items]
         known = await self._known([item.id for _, item in items])
         links = await self._services.links.find_all([one.id for one in known.values()])
-        names = [_names(item, one) for (_, item), one in zip(items, candidates, strict=True)]
-        flat = [name for some in names for name in some]
-        taken = await self._taken(first, flat, candidates)
+        names = [_names(item, one) for (_, item), one in zip(items, found, strict=True)]
+        taken = await self._taken(items, found, [name for some in names for name in some])
         decisions = []
-        for (number, item), found, own in zip(items, candidates, names, strict=True):
-            row = _row(number, item)
-            one = known.get(item.id)
-            if isinstance(found, Refused):
-                decision = Decision(_as(row, "refused", found.field, str(found)), item)
-            elif one is not None:
-                decision = self._again(row, item, found, one, links.get(one.id))
+        for (number, item), one, own in zip(items, found, names, strict=True):
+            decision = Decision(_row(number, item), item)
+            if isinstance(one, Refused):
+                decision = decision.of("refused", one.field, str(one))
+            elif item.id in known:
+                before = known[item.id]
+                decision = self._again(decision, one, before, links.get(before.id))
             elif by := next((taken[name] for name in own if name in taken), None):
-                decision = Decision(_as(row, "conflict", "path", by), item)
+                decision = decision.of("conflict", "path", f"taken by {by}")
             else:
-                decision = self._new(row, item, found, own)
-                taken |= dict.fromkeys(own, f"taken by row {item.row}")
+                decision = _new(decision, one, own)
+                taken |= dict.fromkeys(own, f"row {item.row}")
             decisions.append(decision)
         return decisions
 
     async def _candidate(self, item: SourceLink) -> Candidate | Refused:
         try:
-            digest(item)
             found = candidate(item, await self._domain(item.domain_name or ""))
             body = found.body
             await check_targets(self._services, body.destination_url, body.expired_url)
         except Refused as refused:
             return refused
         except BadRequest as error:
-            field, _, reason = error.message.partition(": ")
-            return Refused(field, reason)
+            return Refused.of(error.message)
         return found
 
     async def _domain(self, name: str) -> Domain | None:
-        """Return where a source's domain goes. Raises Refused if nowhere."""
-        if name not in self._domains:
-            chosen = next((one for one in self._import.domains if one.name == name), None)
-            domains = self._services.domains
-            if chosen is None:
-                found = await domains.find_own(self._import.account_id, name)
-            else:
-                found = await domains.find(chosen.domain_id) if chosen.domain_id else None
-            if found is None and (name if chosen is None else chosen.domain_id):
-                raise Refused("domain", f"{name} is no domain of the account; choose one for it")
-            self._domains[name] = found
-        return self._domains[name]
+        """Return where links of a source's domain go. Raises Refused if nowhere."""
+        if name in self._domains:
+            return self._domains[name]
+        chosen = {one.name: one.domain_id for one in self._import.domains}
+        domain_id, domains = chosen.get(name), self._services.domains
+        if domain_id is not None:
+            found = await domains.find(domain_id)
+        else:
+            own = "" if name in chosen else name
+            found = await domains.find_own(self._import.account_id, own) if own else None
+        if found is None and (domain_id or (name not in chosen and name)):
+            raise Refused("domain", f"{name} is no domain of the account; choose one for it")
+        self._domains[name] = found
+        return found
 
     async def _known(self, ids: Sequence[str]) -> dict[str, ImportedLink]:
         one = self._import
         same = {"account_id": one.account_id, "source": one.source, "instance": one.instance}
-        found = self._mongodb["imported_links"].find({**same, "source_id": {"$in": ids}})
-        return {row["source_id"]: as_struct(ImportedLink, row) async for row in found}
+        rows = self._mongodb["imported_links"].find({**same, "source_id": {"$in": ids}})
+        return {row["source_id"]: as_struct(ImportedLink, row) async for row in rows}
 
     async def _taken(
-        self, first: int, names: Sequence[str], candidates: Sequence[Candidate | Refused]
+        self, items: Numbered, found: Sequence[Candidate | Refused], names: Sequence[str]
     ) -> dict[str, str]:
+        """Return who has taken names."""
+        first = items[0][0] if items else 0
         rows = await self._rows.taken(self._import.id, names, first)
-        taken = {name: f"taken by row {row}" for name, row in rows.items()}
+        taken = {name: f"row {row}" for name, row in rows.items()}
         slugs: dict[UUID | None, list[str]] = {}
-        for one in candidates:
+        for one in found:
             if isinstance(one, Candidate) and one.body.slug:
                 slugs.setdefault(one.body.domain_id, []).append(one.body.slug)
         for domain_id, some in slugs.items():
             matching = {"domain_id": domain_id, "slug": {"$in": some}}
-            async for row in self._mongodb["links"].find(matching, ["slug"]):
-                taken[_name(domain_id, row["slug"])] = "taken by another link"
+            async for link in self._mongodb["links"].find(matching, ["slug"]):
+                taken[_name(domain_id, link["slug"])] = "another link"
         return taken
 
     def _again(
-        self,
-        row: ImportRow,
-        item: SourceLink,
-        found: Candidate,
-        known: ImportedLink,
-        link: Link | None,
+        self, decision: Decision, found: Candidate, known: ImportedLink, link: Link | None
     ) -> Decision:
         """Return what becomes of a link that was imported before, by whichever import."""
-        row = msgspec.structs.replace(row, link_id=known.id)
+        row = msgspec.structs.replace(decision.row, link_id=known.id)
+        decision = decision._replace(row=row)
         if known.by == self._import.id:
             if known.number == row.number:  # stored before a crash
-                return Decision(_as(row, known.outcome), item, is_stored=True)
-            return Decision(_as(row, "conflict", "id", "an earlier row has it too"), item)
+                return decision.of(known.outcome)
+            return decision.of("conflict", "id", "an earlier row has it too")
         if link is None or link.version != known.version:
-            return Decision(_as(row, "changed", "", "changed here since; left as it is"), item)
-        if known.digest == digest(item):
-            return Decision(_as(row, "same"), item)
-        moved = (found.body.slug or link.slug, found.body.domain_id) != (link.slug, link.domain_id)
-        if moved:
-            return Decision(_as(row, "changed", "path", "another one at the source since"), item)
-        row = _as(row, "update", "", "changed at the source since, and nobody changed it here")
-        return Decision(row, item, digest(item), found, link)
-
-    def _new(
-        self, row: ImportRow, item: SourceLink, found: Candidate, names: Sequence[str]
-    ) -> Decision:
-        row = msgspec.structs.replace(row, names=list(names))
-        if not found.losses:
-            return Decision(_as(row, "create"), item, digest(item), found)
-        fields = ", ".join(dict.fromkeys(one.field for one in found.losses))
-        reasons = "; ".join(f"{one.field}: {one.reason}" for one in found.losses)
-        return Decision(_as(row, "lossy", fields, reasons), item, digest(item), found)
+            return decision.of("changed", "", "changed here since; left as it is")
+        if known.digest == digest(decision.item):
+            return decision.of("same")
+        body = found.body
+        if (body.slug or link.slug, body.domain_id) != (link.slug, link.domain_id):
+            return decision.of("changed", "path", "another one at the source since; left as it is")
+        return decision.of("update", "", "changed at the source alone")._replace(
+            candidate=found, link=link
+        )
 
 
-def updated_fields(new: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of a new link that an import sets in one that it has created before."""
-    return {name: value for name, value in new.items() if name not in _NOT_UPDATED}
+def updated_fields(new: msgspec.Struct) -> Mapping[str, Any]:
+    """Return the fields that a later import sets in a link that it has created before."""
+    fields = msgspec.structs.asdict(new)
+    return {name: value for name, value in fields.items() if name not in _KEPT}
+
+
+def _new(decision: Decision, found: Candidate, names: Sequence[str]) -> Decision:
+    row = msgspec.structs.replace(decision.row, names=list(names))
+    decision = decision._replace(row=row, candidate=found)
+    if not found.losses:
+        return decision.of("create")
+    fields = ", ".join(dict.fromkeys(one.field for one in found.losses))
+    reasons = "; ".join(f"{one.field}: {one.reason}" for one in found.losses)
+    return decision.of("lossy", fields, reasons)
 
 
 def _row(number: int, item: SourceLink) -> ImportRow:
     return ImportRow(
         number=number,
         row=item.row,
-        outcome="refused",
+        outcome="create",
         domain=item.domain_name or "",
         path=item.path,
         destination_url=item.destination_url,
@@ -190,16 +195,11 @@ def _row(number: int, item: SourceLink) -> ImportRow:
     )
 
 
-def _as(row: ImportRow, outcome: Outcome, field: str = "", reason: str = "") -> ImportRow:
-    return msgspec.structs.replace(row, outcome=outcome, field=field, reason=reason)
-
-
 def _names(item: SourceLink, found: Candidate | Refused) -> list[str]:
-    """Return the names that a link takes: no other row may have one of them."""
+    """Return the names that a link takes."""
     if isinstance(found, Refused):
         return []
-    paths = [found.body.slug] if found.body.slug else []
-    return [f"id {item.id}", *(_name(found.body.domain_id, path) for path in paths)]
+    return [f"id {item.id}", *(_name(found.body.domain_id, path) for path in found.paths)]
 
 
 def _name(domain_id: UUID | None, path: str) -> str:

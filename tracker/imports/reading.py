@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator
 from typing import Final
 
 import msgspec
+import structlog
 
 from tracker.clock import now
 from tracker.errors import BadRequest, Unavailable
@@ -16,8 +17,10 @@ from tracker.ids import new_id
 from tracker.imports.files import Files
 from tracker.imports.item import RefusedRow, SourceItem, SourceLink, SourceVisit
 from tracker.imports.source import FileFormat, Items, Pieces, Source
-from tracker.imports.source_api import HttpApi
 from tracker.imports.store import LEASE, Import, Imports, LeaseLost, leased
+from tracker.web.limits import MAX_UPLOAD_BYTES
+
+log = structlog.get_logger(__name__)
 
 MAX_READING: Final = 4
 """APIs that a process reads at once."""
@@ -52,8 +55,8 @@ async def read_lines(pieces: Pieces) -> AsyncIterator[SourceItem]:
 
 def format_of(source: Source, one: Import) -> FileFormat:
     """Return how the file of an import is read."""
-    read = FileFormat(ITEMS_FORMAT, lambda _: False, read_lines)
-    return next((kind for kind in source.files if kind.name == one.format), read)
+    items = FileFormat(ITEMS_FORMAT, lambda _: False, read_lines)
+    return next((kind for kind in source.files if kind.name == one.format), items)
 
 
 def read_items(source: Source, one: Import, pieces: Pieces) -> Items:
@@ -69,40 +72,38 @@ class ApiReading:
     def __init__(self, imports: Imports, files: Files) -> None:
         self._imports = imports
         self._files = files
-        self._waiting: asyncio.Queue[tuple[Import, Items]] = asyncio.Queue(MAX_READING)
+        self._tasks: set[asyncio.Task[None]] = set()
 
-    async def begin(self, new: Import, source: Source, api: HttpApi) -> Import:
-        """Store an import whose API is read next. Raises Unavailable if too many are."""
-        assert source.read_api is not None
-        if self._waiting.full():
+    async def begin(self, new: Import, items: Items) -> Import:
+        """Store an import, and begin to read it. Raises Unavailable if too many are read."""
+        if len(self._tasks) >= MAX_READING:
             raise Unavailable("api: too many are being read; try again", {"Retry-After": "60"})
         lease = {"holder": new_id(), "leased_until": now() + LEASE}
-        reading = msgspec.structs.replace(new, state="reading", format=ITEMS_FORMAT, **lease)
-        await self._imports.create(reading)
-        await self._waiting.put((reading, source.read_api(api)))
-        return reading
+        held = msgspec.structs.replace(new, state="reading", format=ITEMS_FORMAT, **lease)
+        await self._imports.create(held)
+        task = asyncio.create_task(self._read(held, items))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return held
 
-    async def run(self) -> None:
-        async with asyncio.TaskGroup() as group:
-            for _ in range(MAX_READING):
-                group.create_task(self._keep_reading())
+    async def _read(self, held: Import, items: Items) -> None:
+        try:
+            await leased(self._imports, held, self._store(held, items))
+        except LeaseLost:
+            log.info("an import was cancelled while its API was read", import_id=str(held.id))
+        except BadRequest as error:
+            await self._imports.fail(held, error.message)
+        except Exception:
+            log.exception("an API could not be read", import_id=str(held.id), source=held.source)
+            await self._imports.fail(held, "api: could not be read; the operator's log says why")
 
-    async def _keep_reading(self) -> None:
-        while True:
-            reading, items = await self._waiting.get()
-            try:
-                await leased(self._imports, reading, self._read(reading, items))
-            except LeaseLost:
-                pass
-            except BadRequest as error:
-                await self._imports.fail(reading, error.message)
-
-    async def _read(self, reading: Import, items: Items) -> None:
+    async def _store(self, held: Import, items: Items) -> None:
         writer = self._files.writer()
         async for item in items:
-            writing = writer.write(as_line(item))
-            if writing is not None:
+            if (writing := writer.write(as_line(item))) is not None:
                 await writing
+            if writer.size > MAX_UPLOAD_BYTES:
+                raise BadRequest(f"api: gives more than {MAX_UPLOAD_BYTES} bytes; import files")
         await writer.close()
         file = {"file_id": writer.id, "file_bytes": writer.size}
-        await self._imports.advance(reading, {"state": "uploaded", **file})
+        await self._imports.advance(held, {"state": "uploaded", **file})

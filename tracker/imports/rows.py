@@ -18,14 +18,13 @@ Outcome = (
     Literal["create", "lossy", "same", "update", "changed", "conflict", "refused"]
     | Literal["removed", "left"]  # by an undo
 )
-
-RETENTION_DAYS: Final = 90
+MAX_ROW_CHARACTERS: Final = 2_048
 
 
 class ImportRow(msgspec.Struct, frozen=True, kw_only=True):
-    """A row. `number` counts the items of the source, `row` is the number that it has there.
+    """A row. `number` counts the items of the source from 0, `row` is its number there.
 
-    `names` are what the row takes for its link: no other row of the import may have one of them.
+    `names` are what its link takes: no later row of the import may have one of them.
     """
 
     number: int
@@ -45,7 +44,7 @@ class ImportRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ImportRows:
-    """The rows of all imports. They end with their import, or after RETENTION_DAYS."""
+    """The rows of all imports. MongoDB removes them after 90 days."""
 
     def __init__(self, mongodb: MongoDB) -> None:
         self._database = mongodb.database
@@ -60,10 +59,7 @@ class ImportRows:
         updates = [
             {
                 "q": {"import_id": import_id, "number": one.number},
-                "u": {
-                    "$set": {**msgspec.structs.asdict(one), "at": now()},
-                    "$setOnInsert": {"_id": new_id()},
-                },
+                "u": {"$set": _document(one), "$setOnInsert": {"_id": new_id()}},
                 "upsert": True,
             }
             for one in rows
@@ -71,10 +67,16 @@ class ImportRows:
         await run_updates(self._database, "import_rows", updates, session)
 
     async def taken(self, import_id: UUID, names: Collection[str], before: int) -> dict[str, int]:
-        """Return which names rows before a number take, and the rows at the source."""
+        """Return which names rows before a number take, and these rows at the source."""
         matching = {"import_id": import_id, "names": {"$in": list(names)}}
         found = self._rows.find({**matching, "number": {"$lt": before}}, ["names", "row"])
         return {name: row["row"] async for row in found for name in row["names"]}
+
+    async def domain_names(self, import_id: UUID, limit: int) -> list[str]:
+        of_import: dict[str, Any] = {"$match": {"import_id": import_id}}
+        stages = [of_import, {"$group": {"_id": "$domain"}}, {"$limit": limit}]
+        found = await self._reads.aggregate("import_rows", stages)
+        return sorted(row["_id"] for row in found)
 
     async def page(
         self, import_id: UUID, outcome: Outcome | None, page: int, page_size: int
@@ -97,3 +99,12 @@ def _of(import_id: UUID, outcome: Outcome | None) -> tuple[dict[str, Any], str]:
     if outcome is None:
         return {"import_id": import_id}, "by_import"
     return {"import_id": import_id, "outcome": outcome}, "by_outcome"
+
+
+def _document(row: ImportRow) -> dict[str, Any]:
+    """Return a row as stored, with its texts cut and in valid Unicode."""
+    fields = msgspec.structs.asdict(row)
+    for name, value in fields.items():
+        if isinstance(value, str):
+            fields[name] = value.encode(errors="replace").decode()[:MAX_ROW_CHARACTERS]
+    return {**fields, "at": now()}

@@ -4,14 +4,12 @@ from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 from uuid import UUID
 
-from tornado.simple_httpclient import SimpleAsyncHTTPClient
-
 from tracker.errors import BadRequest
 from tracker.imports.files import Files, FileWriter
-from tracker.imports.reading import ApiReading, format_of
+from tracker.imports.reading import ApiReading
 from tracker.imports.rows import ImportRows
-from tracker.imports.source import FileFormat, Source
-from tracker.imports.source_api import HttpApi, http_client, source_api
+from tracker.imports.source import Source
+from tracker.imports.source_api import SourceApis
 from tracker.imports.store import DomainChoice, Import, Imports
 from tracker.imports.worker import Worker
 from tracker.links.services import LinkServices
@@ -23,29 +21,22 @@ _FORMAT_BYTES: Final = 64 * 1024
 
 
 class ImportServices(NamedTuple):
-    """The imports of a process. `http` asks the APIs of sources."""
+    """The imports of a process."""
 
     imports: Imports
     rows: ImportRows
     files: Files
+    apis: SourceApis
     reading: ApiReading
     worker: Worker
     sources: Mapping[str, Source]
-    http: SimpleAsyncHTTPClient
     links: LinkServices
-    webhooks: WebhookServices
 
     def source(self, name: str) -> Source:
         """Return a source. Raises BadRequest, naming all, if there is none."""
         if name not in self.sources:
             raise BadRequest(f"source: must be {' or '.join(sorted(self.sources))}")
         return self.sources[name]
-
-    async def api(self, source: Source, url: str, key: str) -> HttpApi:
-        return await source_api(self.http, self.webhooks, source, url, key)
-
-    def format(self, one: Import) -> FileFormat:
-        return format_of(self.source(one.source), one)
 
     async def check_domains(self, account_id: UUID, domains: Sequence[DomainChoice]) -> None:
         """Raises BadRequest if a name is repeated, or a chosen domain is not the account's."""
@@ -57,28 +48,21 @@ class ImportServices(NamedTuple):
                 raise BadRequest(f"domains: not a domain of the account: {domain_id}")
 
     async def receive(self, one: Import, file: FileWriter) -> Import:
-        """Take a received file. Raises BadRequest if no kind of file of the source fits."""
+        """Take a received file. Raises BadRequest if it is none that the source gives out."""
         await file.close()
         beginning = b""
         async for piece in self.files.read(file.id):
             beginning = piece[:_FORMAT_BYTES]
             break
         kinds = self.source(one.source).files
-        kind = next((kind for kind in kinds if kind.fits(beginning)), None)
-        if kind is None or not beginning:
+        kind = next((kind for kind in kinds if beginning and kind.fits(beginning)), None)
+        if kind is None:
             await self.files.delete(file.id)
-            named = " or ".join(kind.name for kind in kinds) or "none; give an API"
-            raise BadRequest(f"file: must be {named}")
+            raise BadRequest(f"file: must be {' or '.join(one.name for one in kinds)}")
         found = {"format": kind.name, "file_id": file.id, "file_bytes": file.size}
         received = await self.imports.set_file(one, found)
         await self.files.delete(one.file_id)
         return received
-
-    async def delete(self, one: Import) -> None:
-        """Delete an import with its file and rows. Raises BadRequest if it is at work."""
-        await self.imports.delete(one.id)
-        await self.files.delete(one.file_id)
-        await self.rows.delete(one.id)
 
 
 def build(
@@ -86,20 +70,19 @@ def build(
     stores: StoreServices,
     links: LinkServices,
     webhooks: WebhookServices,
-    sources: Sequence[Source],
+    sources: Mapping[str, Source],
 ) -> ImportServices:
-    mongodb, named = stores.mongodb, {one.name: one for one in sources}
+    mongodb, named = stores.mongodb, dict(sources)
     imports, rows, files = Imports(mongodb), ImportRows(mongodb), Files(mongodb)
     return ImportServices(
         imports=imports,
         rows=rows,
         files=files,
+        apis=SourceApis(webhooks),
         reading=ApiReading(imports, files),
         worker=Worker(mongodb, imports, rows, files, links, named),
         sources=named,
-        http=http_client(webhooks, links),
         links=links,
-        webhooks=webhooks,
     )
 
 

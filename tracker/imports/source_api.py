@@ -16,7 +16,6 @@ from tornado.simple_httpclient import SimpleAsyncHTTPClient
 
 from tracker.errors import BadRequest
 from tracker.imports.source import Source
-from tracker.links.services import LinkServices
 from tracker.webhooks.sending.resolver import CheckedResolver, RefusedHost
 from tracker.webhooks.services import WebhookServices
 from tracker.webhooks.target import FIELD, check_addresses, check_target
@@ -25,11 +24,11 @@ MAX_ANSWER_BYTES: Final = 8 * 1024 * 1024
 MAX_REQUESTS: Final = 200_000
 """Of one import. Some sources tell the visits of each link alone."""
 
+MAX_WAITS: Final = 10
+MAX_WAIT_SECONDS: Final = 900.0
 _CONNECT_SECONDS: Final = 5.0
 _REQUEST_SECONDS: Final = 30.0
-_MAX_WAITS: Final = 10
-_MAX_WAIT_SECONDS: Final = 3600.0
-_MAX_CLIENTS: Final = 20
+_WAIT_STATUSES: Final = (429, 503)
 
 
 class HttpApi:
@@ -50,13 +49,14 @@ class HttpApi:
         self.host = urlsplit(url).netloc.lower()
 
     async def get(self, path: str, parameters: Mapping[str, str | int] = {}) -> Any:
-        address = f"{self._url}/{path.lstrip('/')}"
-        sent = {**{name: str(value) for name, value in parameters.items()}, **self._parameters}
-        for waits in range(_MAX_WAITS):
-            answer = await self._fetch(address, sent)
-            if answer.code not in (429, 503):
+        address = f"{self._url}/{path.lstrip('/')}".rstrip("/")
+        texts = {name: str(value) for name, value in parameters.items()}
+        answer = await self._fetch(address, {**texts, **self._parameters})
+        for waits in range(MAX_WAITS):
+            if answer.code not in _WAIT_STATUSES:
                 break
             await asyncio.sleep(_wait_seconds(answer, waits))
+            answer = await self._fetch(address, {**texts, **self._parameters})
         if answer.code != 200:
             raise BadRequest(f"api: {address} answered {answer.code}")
         try:
@@ -68,7 +68,7 @@ class HttpApi:
     async def _fetch(self, address: str, parameters: Mapping[str, str]) -> HTTPResponse:
         self._requests += 1
         if self._requests > MAX_REQUESTS:
-            raise BadRequest(f"api: more than {MAX_REQUESTS:,} requests; import a file instead")
+            raise BadRequest(f"api: more than {MAX_REQUESTS} requests; import files")
         request = HTTPRequest(
             url_concat(address, dict(parameters)),
             headers={"Accept": "application/json", **self._headers},
@@ -86,36 +86,39 @@ class HttpApi:
             raise BadRequest(f"api: {address}: {type(error).__name__}") from None
 
 
-async def source_api(
-    http: SimpleAsyncHTTPClient, webhooks: WebhookServices, source: Source, url: str, key: str
-) -> HttpApi:
-    """Return the API of a source. Raises BadRequest without one, or if `url` is not public."""
-    if source.read_api is None:
-        raise BadRequest(f"api: {source.label} has none that can be read; send a file")
-    url = url or source.api_address
-    try:
-        host, _ = check_target(url, webhooks.allows_private, webhooks.allows_http)
-        if not webhooks.allows_private:
-            await check_addresses(host, webhooks.dns.resolve)
-    except BadRequest as error:
-        raise BadRequest(error.message.replace(FIELD, "api.url")) from None
-    return HttpApi(http, url, source.key_headers(key), source.key_parameters(key))
+class SourceApis:
+    """The client of all sources."""
 
-
-def http_client(webhooks: WebhookServices, links: LinkServices) -> SimpleAsyncHTTPClient:
-    return SimpleAsyncHTTPClient(
-        force_instance=True,
-        resolver=CheckedResolver(
-            allow_private=webhooks.allows_private,
+    def __init__(self, webhooks: WebhookServices) -> None:
+        self._webhooks = webhooks
+        allow_private, links = webhooks.allows_private, webhooks.links
+        resolver = CheckedResolver(
+            allow_private=allow_private,
             dns_address=links.dns_address,
             served_hosts=links.served_hosts,
-        ),
-        max_clients=_MAX_CLIENTS,
-        max_body_size=MAX_ANSWER_BYTES,
-    )
+        )
+        self._http = SimpleAsyncHTTPClient(
+            force_instance=True, resolver=resolver, max_body_size=MAX_ANSWER_BYTES
+        )
+
+    async def open(self, source: Source, url: str, key: str) -> HttpApi:
+        """Return the API of a source. Raises BadRequest if it has none or `url` is not public."""
+        if source.read_api is None:
+            raise BadRequest(f"api: {source.label} has none that can be read; send a file")
+        url, webhooks = url or source.api_address, self._webhooks
+        try:
+            host, _ = check_target(url, webhooks.allows_private, webhooks.allows_http)
+            if not webhooks.allows_private:
+                await check_addresses(host, webhooks.dns.resolve)
+        except BadRequest as error:
+            raise BadRequest(error.message.replace(FIELD, "api.url")) from None
+        return HttpApi(self._http, url, source.key_headers(key), source.key_parameters(key))
+
+    def close(self) -> None:
+        self._http.close()
 
 
 def _wait_seconds(answer: HTTPResponse, waits: int) -> float:
     told = answer.headers.get("Retry-After", "")
     seconds = float(told) if told.isascii() and told.isdigit() else 2.0**waits
-    return min(seconds, _MAX_WAIT_SECONDS)
+    return min(seconds, MAX_WAIT_SECONDS)

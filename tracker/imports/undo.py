@@ -1,16 +1,16 @@
-"""Undoing of an import: what it created and nobody has changed or opened since is removed."""
+"""Undoing of an import: what it created, and nobody has changed or opened since, is removed."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 from uuid import UUID
 
-from tracker.clock import now
+from tracker.imports.plan import ImportedLink
 from tracker.imports.store import Import, Imports
 from tracker.links.link import Link
 from tracker.links.services import LinkServices
 from tracker.stores.mongodb.database import MongoDB
-from tracker.stores.mongodb.documents import run_updates
+from tracker.stores.mongodb.documents import as_struct, run_updates
 from tracker.stores.mongodb.transaction import MongoSession
 
 _LINKS_PER_CHUNK: Final = 200
@@ -24,70 +24,62 @@ class Undo:
         self._imports = imports
         self._links = links
 
-    async def run(self, held: Import, stop: asyncio.Event) -> None:
+    async def run(self, held: Import, stop: asyncio.Event) -> dict[str, Any] | None:
+        """Undo an import; return the fields of its end, None if stopped before."""
         after: dict[str, Any] = {}
-        while rows := await self._known(held, after):
+        while known := await self._known(held, after):
             if stop.is_set():
-                await self._imports.advance(held, {"leased_until": now()})
-                return
-            after = {"_id": {"$gt": rows[-1]["_id"]}}
-            await self._chunk(held, rows)
+                return None
+            after = {"_id": {"$gt": known[-1].id}}
+            await self._chunk(held, known)
         kept = [one for one in held.created_tags if not await self._delete_tag(held, one)]
-        await self._imports.advance(held, {"state": "undone", "created_tags": kept})
+        return {"state": "undone", "created_tags": kept}
 
-    async def _known(self, held: Import, after: dict[str, Any]) -> list[dict[str, Any]]:
+    async def _known(self, held: Import, after: Mapping[str, Any]) -> list[ImportedLink]:
         found = self._mongodb["imported_links"].find({"import_id": held.id, **after})
-        return await found.sort("_id", 1).limit(_LINKS_PER_CHUNK).to_list(None)
+        rows = await found.sort("_id", 1).limit(_LINKS_PER_CHUNK).to_list(None)
+        return [as_struct(ImportedLink, row) for row in rows]
 
-    async def _chunk(self, held: Import, rows: Sequence[dict[str, Any]]) -> None:
-        links = await self._links.links.find_all([row["_id"] for row in rows])
-        reasons = await asyncio.gather(
-            *(self._why_left(row, links.get(row["_id"])) for row in rows)
-        )
-        left = {row["_id"]: why for row, why in zip(rows, reasons, strict=True) if why}
-        removed = [link for link in links.values() if link.id not in left]
-        numbers = {row["_id"]: row["number"] for row in rows if row["by"] == held.id}
+    async def _chunk(self, held: Import, known: Sequence[ImportedLink]) -> None:
+        links = await self._links.links.find_all([one.id for one in known])
+        asked = (self._why_left(one, links.get(one.id)) for one in known)
+        reasons = dict(zip(known, await asyncio.gather(*asked), strict=True))
+        gone = [one.id for one, why in reasons.items() if not why]
         updates = [
             {
-                "q": {"import_id": held.id, "number": number},
+                "q": {"import_id": held.id, "source_id": one.source_id, "link_id": one.id},
                 "u": {
-                    "$set": {
-                        "outcome": "left" if link_id in left else "removed",
-                        "field": "",
-                        "reason": left.get(link_id, ""),
-                        "names": [],
-                    }
+                    "$set": {"outcome": "left" if why else "removed", "reason": why, "field": ""},
+                    "$unset": {"names": ""},
                 },
             }
-            for link_id, number in numbers.items()
+            for one, why in reasons.items()
         ]
 
         async def record(session: MongoSession) -> None:
-            counts = {"removed": len(rows) - len(left), "left": len(left)}
+            counts = {"removed": len(gone), "left": len(known) - len(gone)}
             await self._imports.advance(held, counts=counts, session=session)
-            gone = [row["_id"] for row in rows if row["_id"] not in left]
-            matching = {"_id": {"$in": gone}}
-            await self._mongodb["imported_links"].delete_many(matching, session=session)
+            known_links = self._mongodb["imported_links"]
+            await known_links.delete_many({"_id": {"$in": gone}}, session=session)
             await run_updates(self._mongodb.database, "import_rows", updates, session)
 
-        await self._links.links.remove_all(removed, record)
+        await self._links.links.remove_all([links[one] for one in gone if one in links], record)
 
-    async def _why_left(self, row: dict[str, Any], link: Link | None) -> str:
+    async def _why_left(self, known: ImportedLink, link: Link | None) -> str:
         if link is None:
             return ""
-        if link.version != row["version"]:
+        if known.by != known.import_id:
+            return "a later import has changed it"
+        if link.version != known.version:
             return "changed since"
-        if row["by"] != row["import_id"]:
-            return "updated by a later import"
         click = await self._mongodb["clicks"].find_one({"link_id": link.id}, ["_id"])
         return "opened since" if click else ""
 
     async def _delete_tag(self, held: Import, tag_id: UUID) -> bool:
         """Delete a tag unless a link has it; return whether it is gone."""
         tagged = {"account_id": held.account_id, "tags": tag_id}
-        if await self._mongodb["links"].find_one(tagged, ["_id"], hint="by_tag"):
+        if await self._mongodb["links"].find_one(tagged, ["_id"]):
             return False
         await self._links.tags.delete(tag_id)
-        # Links that were tagged with it meanwhile.
-        await self._links.links.untag(held.account_id, tag_id)
+        await self._links.links.untag(held.account_id, tag_id)  # of links tagged meanwhile
         return True

@@ -11,17 +11,19 @@ from typing import Any, Final
 from uuid import UUID
 
 import msgspec
+import structlog
 
 from tracker.clock import now
 from tracker.errors import BadRequest
 from tracker.ids import new_id
+from tracker.imports.candidate import digest
 from tracker.imports.files import Files
 from tracker.imports.item import RefusedRow, SourceItem, SourceLink, SourceVisit
 from tracker.imports.plan import Decision, Planner, updated_fields
 from tracker.imports.reading import read_items
 from tracker.imports.rows import ImportRow, ImportRows
 from tracker.imports.source import Items, Source
-from tracker.imports.store import MAX_ATTEMPTS, Import, Imports, LeaseLost, leased
+from tracker.imports.store import MAX_DOMAINS, Import, Imports, LeaseLost, leased
 from tracker.imports.undo import Undo
 from tracker.links.api.short_links import new_link
 from tracker.links.link import Link
@@ -32,9 +34,11 @@ from tracker.stores.mongodb.database import MongoDB
 from tracker.stores.mongodb.documents import run_updates
 from tracker.stores.mongodb.transaction import MongoSession
 
+log = structlog.get_logger(__name__)
+
 ITEMS_PER_CHUNK: Final = 200
 LOOK_SECONDS: Final = 2.0
-MAX_CREATED_TAGS: Final = 1_000
+MAX_ATTEMPTS: Final = 5
 _PLANS: Final = 3
 """Plans of a chunk, if others take its names meanwhile."""
 
@@ -75,7 +79,7 @@ class Worker:
         try:
             await leased(self._imports, held, self._work(held, stop))
         except LeaseLost:
-            pass
+            log.info("an import was taken over, paused or cancelled", import_id=str(held.id))
         except BadRequest as error:
             await self._imports.fail(held, error.message)
         return True
@@ -86,22 +90,29 @@ class Worker:
         if held.attempts > MAX_ATTEMPTS:
             raise BadRequest("import: failed again and again; the operator's log says why")
         if held.state == "undoing":
-            await self._undo.run(held, stop)
+            ended = await self._undo.run(held, stop)
+        else:
+            ended = await self._go_through(held, stop)
+        if ended is None:
+            await self._imports.advance(held, {"leased_until": now()})
             return
-        planner = Planner(self._mongodb, self._links, self._rows, held)
-        position = held.position
-        async for first, items in _chunks(self._items(held), position):
+        await self._imports.advance(held, ended)
+        log.info("a step of an import has ended", import_id=str(held.id), state=ended["state"])
+
+    async def _go_through(self, held: Import, stop: asyncio.Event) -> dict[str, Any] | None:
+        """Check or import all items; return the fields of the end, None if stopped before."""
+        planner, position = Planner(self._mongodb, self._links, self._rows, held), held.position
+        async for items in _chunks(self._items(held), position):
             if stop.is_set():
-                await self._imports.advance(held, {"leased_until": now()})
-                return
-            counts = await self._chunk(held, planner, first, items)
-            position = first + len(items)
+                return None
+            counts = await self._chunk(held, planner, items)
+            position += len(items)
             await self._imports.advance(held, {"position": position, "attempts": 0}, counts)
         if held.state == "checking":
-            await self._imports.advance(held, {"state": "checked", "total": position})
-        else:
-            await self._imports.advance(held, {"state": "done", "file_id": None})
-            await self._files.delete(held.file_id)
+            names = await self._rows.domain_names(held.id, MAX_DOMAINS)
+            return {"state": "checked", "total": position, "domain_names": names}
+        await self._files.delete(held.file_id)
+        return {"state": "done", "file_id": None}
 
     async def _items(self, held: Import) -> AsyncIterator[SourceItem]:
         """Yield the items of a file. Raises BadRequest if it is no longer stored."""
@@ -118,36 +129,34 @@ class Worker:
         if read < held.file_bytes:
             raise BadRequest("file: is no longer stored; send it again")
 
-    async def _chunk(
-        self, held: Import, planner: Planner, first: int, items: Numbered
-    ) -> Mapping[str, int]:
+    async def _chunk(self, held: Import, planner: Planner, items: Numbered) -> Mapping[str, int]:
         links = [(number, one) for number, one in items if isinstance(one, SourceLink)]
-        refused = [_refused(number, one) for number, one in items if isinstance(one, RefusedRow)]
-        decisions = await planner.plan(first, links)
+        rows = [_refused(number, one) for number, one in items if isinstance(one, RefusedRow)]
+        decisions = await planner.plan(links)
         if held.state == "running":
-            decisions = await self._apply(held, planner, first, decisions)
-        else:
-            rows = [*refused, *(one.row for one in decisions)]
+            decisions = await self._apply(held, planner, decisions)
+        rows += [one.row for one in decisions]
+        if held.state == "checking":
             await self._rows.put(held.id, sorted(rows, key=lambda row: row.number))
-        visits = sum(isinstance(one, SourceVisit) for _, one in items)
-        counts = Counter[str](one.outcome for one in (*refused, *(one.row for one in decisions)))
-        return {**counts, **({"visits": visits} if visits else {})}
+        counts = Counter[str](one.outcome for one in rows)
+        counts["visits"] = sum(isinstance(one, SourceVisit) for _, one in items)
+        return +counts
 
     async def _apply(
-        self, held: Import, planner: Planner, first: int, decisions: list[Decision]
+        self, held: Import, planner: Planner, decisions: list[Decision]
     ) -> list[Decision]:
-        """Store what was decided, or decides again if somebody takes a name meanwhile."""
-        for plans_left in reversed(range(_PLANS)):
+        """Store what was decided, or decide again if somebody takes a name meanwhile."""
+        for _ in range(_PLANS - 1):
             try:
-                return await self._store(held, decisions)
+                await self._store(held, decisions)
             except BadRequest:
-                if not plans_left:
-                    raise
-            numbered = [(one.row.number, one.item) for one in decisions]
-            decisions = await planner.plan(first, numbered)
-        raise AssertionError("the last plan is stored or raises")
+                decisions = await planner.plan([(one.row.number, one.item) for one in decisions])
+            else:
+                return decisions
+        await self._store(held, decisions)
+        return decisions
 
-    async def _store(self, held: Import, decisions: list[Decision]) -> list[Decision]:
+    async def _store(self, held: Import, decisions: list[Decision]) -> None:
         """Store a chunk. Raises BadRequest if a name is taken since it was planned."""
         tags = await self._tags(held, decisions)
         written = [(one, _new_link(held, one, tags)) for one in decisions if one.candidate]
@@ -155,27 +164,24 @@ class Worker:
         creations = [(one, new) for one, new in written if not one.link]
 
         def fields_of(link: Link) -> Mapping[str, Any]:
-            return updated_fields(msgspec.structs.asdict(updates[link.id][2]))
+            return updated_fields(updates[link.id][2])
 
         async def updated(session: MongoSession, revisions: Sequence[Revision]) -> None:
             after = {one.after.id: one.after for one in revisions}
-            links = [(one, after.get(link.id, link)) for one, link, _ in updates.values()]
-            await self._record(held, links, session)
+            done = [(one, after.get(link.id, link)) for one, link, _ in updates.values()]
+            await self._record(held, done, session)
 
         async def created(session: MongoSession, links: Sequence[Link]) -> None:
-            await self._record(
-                held, zip([one for one, _ in creations], links, strict=True), session
-            )
+            done = zip([one for one, _ in creations], links, strict=True)
+            await self._record(held, done, session)
 
-        links = self._links.links
         if updates:
             before = [link for _, link, _ in updates.values()]
-            await links.change_all(before, fields_of, updated)
+            await self._links.links.change_all(before, fields_of, updated)
         if creations:
-            await links.create_all([new for _, new in creations], created)
-        rows = [one.row for one in decisions if not one.candidate and not one.is_stored]
+            await self._links.links.create_all([new for _, new in creations], created)
+        rows = [one.row for one in decisions if not one.candidate]
         await self._rows.put(held.id, rows)
-        return decisions
 
     async def _record(
         self, held: Import, done: Iterable[tuple[Decision, Link]], session: MongoSession
@@ -187,8 +193,8 @@ class Worker:
         for one, link in done:
             of_source = {**origin, "source_id": one.item.id, "import_id": held.id}
             last = {"by": held.id, "number": one.row.number, "outcome": one.row.outcome}
-            now_known = {"digest": one.digest, "version": link.version, **last}
-            update = {"$set": now_known, "$setOnInsert": of_source}
+            known = {"digest": digest(one.item), "version": link.version, **last}
+            update = {"$set": known, "$setOnInsert": of_source}
             links.append({"q": {"_id": link.id}, "u": update, "upsert": True})
             rows.append(msgspec.structs.replace(one.row, link_id=link.id))
         await run_updates(self._mongodb.database, "imported_links", links, session)
@@ -199,26 +205,27 @@ class Worker:
         names = {name for one in decisions if one.candidate for name in one.candidate.tags}
         found = await self._links.tags.by_names(held.account_id, names)
         for name in sorted(names - found.keys()):
-            tag = await self._links.tags.create(held.account_id, name)
-            found |= await self._links.tags.by_names(held.account_id, names)
-            await self._imports.advance(held, created_tag=tag.id)
+            if name not in found:
+                tag = await self._links.tags.create(held.account_id, name)
+                await self._imports.advance(held, tags=[tag.id])
+                found = await self._links.tags.by_names(held.account_id, names)
         return found
 
 
-async def _chunks(items: Items, skip: int) -> AsyncIterator[tuple[int, Numbered]]:
-    """Yield the items from number `skip` on, numbered, with the number of the first of each."""
+async def _chunks(items: Items, skip: int) -> AsyncIterator[Numbered]:
+    """Yield the items from number `skip` on, numbered."""
     number, chunk = 0, list[tuple[int, SourceItem]]()
     async for item in items:
         if number >= skip:
             chunk.append((number, item))
         number += 1
-        if len(chunk) == ITEMS_PER_CHUNK:
-            yield number - len(chunk), chunk
+        if number % ITEMS_PER_CHUNK == 0:
+            if chunk:
+                yield chunk
             chunk = []
-        elif number % ITEMS_PER_CHUNK == 0:
             await asyncio.sleep(0)
     if chunk:
-        yield number - len(chunk), chunk
+        yield chunk
 
 
 def _new_link(held: Import, one: Decision, tags: Mapping[str, UUID]) -> NewLink:

@@ -118,7 +118,6 @@ SERVING: Final[tuple[Loop[Services], ...]] = (
         "overflow_choice",
         lambda s, _: keep_deciding(s.journal.journal.overflow, s.journal.backlog),
     ),
-    Loop("import_reading", lambda s, _: s.imports.reading.run()),
     Loop("live_streams", lambda s, _: s.live.live.tick()),
     Loop("open_answers", lambda s, _: s.access.open_answers.guard()),
     Loop("share_opens", lambda s, _: s.sharing.share_opens.keep_storing()),

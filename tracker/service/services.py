@@ -196,7 +196,7 @@ class Services:
             stores=stores, journal=self.journal, access=self.access, base_host=public_url.host
         )
         self.imports = imports.build(
-            stores=stores, links=self.links, webhooks=self.webhooks, sources=()
+            stores=stores, links=self.links, webhooks=self.webhooks, sources={}
         )
         self.sharing = sharing.build(
             stores=stores, accounts=self.accounts, reports=self.reports, public_url=public_url
@@ -255,7 +255,7 @@ class Services:
 
     async def close(self) -> None:
         self.webhooks.client.close()
-        self.imports.http.close()
+        self.imports.apis.close()
         caches = (
             self.links.link_cache,
             self.links.domain_cache,

@@ -1,6 +1,6 @@
 """`/api/imports`: receive what other services gave out, check it, import it, and take it back."""
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -21,9 +21,10 @@ from tracker.imports.api.schema import (
     SourceRecord,
 )
 from tracker.imports.files import FileWriter
+from tracker.imports.reading import format_of
 from tracker.imports.rows import ImportRow
 from tracker.imports.services import ImportCall, ImportServices
-from tracker.imports.store import AWAITS_FILE, NO_FILE, Action, Column, Import
+from tracker.imports.store import AWAITS_FILE, Action, Column, Import
 from tracker.web.call import Nothing
 from tracker.web.endpoint import Endpoints
 from tracker.web.export import Export
@@ -66,10 +67,8 @@ async def list_sources(call: ImportCall[AccountQuery, Nothing]) -> SourceList:
 async def create(call: ImportCall[Nothing, CreateImport]) -> ImportRecord:
     """Create an import. With `api` its links are read at once, else its file is sent next."""
     body, services = call.body, call.services
-    source = services.source(body.source)
-    api = None
-    if body.api is not None:
-        api = await services.api(source, body.api.url, body.api.key)
+    source, sent = services.source(body.source), body.api
+    api = await services.apis.open(source, sent.url, sent.key) if sent else None
     await services.check_domains(call.account_id, body.domains)
     new = Import(
         id=new_id(),
@@ -79,8 +78,8 @@ async def create(call: ImportCall[Nothing, CreateImport]) -> ImportRecord:
         instance=body.instance or (api.host if api else ""),
         domains=body.domains,
     )
-    if api is not None:
-        new = await services.reading.begin(new, source, api)
+    if api is not None and source.read_api is not None:
+        new = await services.reading.begin(new, source.read_api(api))
     else:
         await services.imports.create(new)
     await call.audit("import.created", IMPORTS.audit_object(new))
@@ -102,7 +101,7 @@ async def _receive(
     if one.account_id != principal.account_id:
         raise Forbidden("import: belongs to another account")
     if one.state not in AWAITS_FILE:
-        raise BadRequest(NO_FILE)
+        raise BadRequest(f"state: a file is taken in {', '.join(AWAITS_FILE)}")
     return services.files.writer()
 
 
@@ -117,7 +116,7 @@ async def send_file(call: ImportCall[Nothing, Nothing]) -> ImportRecord:
 async def preview(call: ImportCall[Nothing, Nothing]) -> PreviewRecord:
     """Show the beginning of an import's CSV, with the columns as guessed."""
     one = await IMPORTS.find(call)
-    mapping = call.services.format(one).mapping if one.file_id else None
+    mapping = format_of(call.services.source(one.source), one).mapping
     if mapping is None or one.file_id is None:
         raise BadRequest("preview: only of a CSV that was sent")
     found = await mapping.preview(call.services.files.read(one.file_id))
@@ -133,13 +132,13 @@ async def check(call: ImportCall[Nothing, CheckImport]) -> ImportRecord:
     fields = sent_fields(call.body)
     fields.pop("account_id")
     await call.services.check_domains(call.account_id, fields.get("domains", []))
-    return await _act(call, "check", **msgspec.to_builtins(fields))
+    return await _act(call, "check", fields)
 
 
 def _action(action: Action, summary: str) -> None:
     @endpoint("POST", f"/api/imports/{{id}}/{action}", "links:write", summary=summary)
     async def act(call: ImportCall[Nothing, Nothing]) -> ImportRecord:
-        return await _act(call, action)
+        return await _act(call, action, {})
 
 
 _action("run", "Begin to import the checked rows")
@@ -149,9 +148,15 @@ _action("cancel", "Cancel an import. What it has imported stays, and can be take
 _action("undo", "Take back what an import has created and nobody has changed")
 
 
-async def _act(call: ImportCall[Any, Any], action: Action, **fields: Any) -> ImportRecord:
+async def _act(
+    call: ImportCall[Any, Any], action: Action, fields: Mapping[str, Any]
+) -> ImportRecord:
     one = await IMPORTS.find(call)
-    changed = await call.services.imports.act(one, action, **fields)
+    changed = await call.services.imports.act(
+        one, action, msgspec.to_builtins(fields, builtin_types=(UUID,))
+    )
+    if action == "cancel":
+        await call.services.files.delete(one.file_id)
     await call.audit(f"import.{action}", IMPORTS.audit_object(one))
     return await IMPORTS.show(call, changed)
 
@@ -187,6 +192,8 @@ def _row(row: ImportRow) -> ImportRowRecord:
 async def delete(call: ImportCall[Nothing, Nothing]) -> Done:
     """Delete an import and its rows. Its links stay, and are known if they are imported again."""
     one = await IMPORTS.find(call)
-    await call.services.delete(one)
+    await call.services.imports.delete(one.id)
+    await call.services.files.delete(one.file_id)
+    await call.services.rows.delete(one.id)
     await call.audit("import.deleted", IMPORTS.audit_object(one))
     return Done()

@@ -74,6 +74,7 @@ class ImportRecord(msgspec.Struct, kw_only=True):
     position: Annotated[int, Meta(description="items that the present step is done with")]
     total: Annotated[int | None, Meta(description="items of the source, once they are checked")]
     counts: Annotated[dict[str, int], Meta(description="rows by outcome, and visits")]
+    domain_names: Annotated[list[str], Meta(description="the source's, once it is checked")]
     error: str | None
 
 
