@@ -2,15 +2,18 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
+from uuid import UUID
 
 from tests.web.client import Response
-from tests.web.world import World
 from tracker.imports.item import SourceItem, SourceLink
 from tracker.imports.reading import as_line, read_lines
-from tracker.imports.source import FileFormat, Source, SourceApi
+from tracker.imports.source import ColumnMapping, FileFormat, Pieces, Preview, Source, SourceApi
 from tracker.imports.store import Import
 from tracker.service.services import Services
+
+if TYPE_CHECKING:
+    from tests.web.world import World
 
 PATH = "/api/imports"
 
@@ -20,10 +23,18 @@ async def _read_api(api: SourceApi) -> AsyncIterator[SourceItem]:
         yield a_link(one["id"], **{k: v for k, v in one.items() if k != "id"})
 
 
+async def _preview(pieces: Pieces) -> Preview:
+    return Preview(["a"], {"path": 0}, [["b"]])
+
+
+COLUMNS = ColumnMapping(_preview, lambda pieces, columns: read_lines(pieces))
 LINES = Source(
     name="lines",
     label="Lines",
-    files=(FileFormat("lines", lambda text: text.startswith(b"{"), read_lines),),
+    files=(
+        FileFormat("lines", lambda text: text.startswith(b"{"), read_lines),
+        FileFormat("columns", lambda text: False, read_lines, COLUMNS),
+    ),
     key_headers=lambda key: {"X-Api-Key": key},
     read_api=_read_api,
 )
@@ -49,7 +60,10 @@ def file_of(*items: SourceItem) -> bytes:
     return b"".join(map(as_line, items))
 
 
-async def created(world: World, **fields: Any) -> str:
+A_FILE = file_of(a_link("a"))
+
+
+async def created(world: "World", **fields: Any) -> str:
     """Create an import of lines; return its path."""
     add_lines(world.services)
     sent = {"accountId": str(world.account.id), "source": "lines", **fields}
@@ -58,20 +72,20 @@ async def created(world: World, **fields: Any) -> str:
     return f"{PATH}/{answer.json()['id']}"
 
 
-async def uploaded(world: World, *items: SourceItem, **fields: Any) -> str:
+async def uploaded(world: "World", *items: SourceItem, **fields: Any) -> str:
     path = await created(world, **fields)
     answer = await world.api.send("POST", f"{path}/file", file_of(*items))
     assert answer.status == 200, answer.body
     return path
 
 
-async def act(world: World, path: str, action: str) -> Response:
+async def act(world: "World", path: str, action: str) -> Response:
     if action == "check":
         return await world.api.post(f"{path}/check", accountId=str(world.account.id))
     return await world.api.send("POST", f"{path}/{action}")
 
 
-async def done(world: World, path: str, *actions: str) -> dict[str, Any]:
+async def done(world: "World", path: str, *actions: str) -> dict[str, Any]:
     """Take actions, each of which is worked on to its end; return the import at last."""
     for action in actions:
         answer = await act(world, path, action)
@@ -81,7 +95,7 @@ async def done(world: World, path: str, *actions: str) -> dict[str, Any]:
     return shown
 
 
-async def imported(world: World, *items: SourceItem, **fields: Any) -> dict[str, Any]:
+async def imported(world: "World", *items: SourceItem, **fields: Any) -> dict[str, Any]:
     return await done(world, await uploaded(world, *items, **fields), "check", "run")
 
 
@@ -89,21 +103,19 @@ async def work(services: Services) -> bool:
     return await services.imports.worker.work_on_one(asyncio.Event())
 
 
-async def rows(world: World, path: str, query: str = "") -> list[dict[str, Any]]:
+async def rows(world: "World", path: str, query: str = "") -> list[dict[str, Any]]:
     answer = await world.api.get(f"{path}/rows?pageSize=100{query}")
     assert answer.status == 200, answer.body
     found: list[dict[str, Any]] = answer.json()["rows"]
     return found
 
 
-async def outcomes(world: World, path: str) -> list[tuple[str, str, str]]:
+async def outcomes(world: "World", path: str) -> list[tuple[str, str, str]]:
     """Return the path, outcome and field of each row."""
     return [(one["path"], one["outcome"], one["field"]) for one in await rows(world, path)]
 
 
-async def stored_import(world: World, path: str) -> Import:
-    from uuid import UUID
-
+async def stored_import(world: "World", path: str) -> Import:
     found = await world.services.imports.imports.find(UUID(path.rpartition("/")[2]))
     assert found is not None
     return found

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from itertools import count
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
@@ -19,6 +20,7 @@ from tests.factories import (
     create_webhook,
     make_event_document,
 )
+from tests.imports.lines import A_FILE, add_lines
 from tests.web.client import Client, Response
 from tests.web.document import DOCUMENT
 from tests.web.keyed_client import KeyedClient
@@ -28,6 +30,7 @@ from tracker.access.roles import SCOPES_OF, Role
 from tracker.accounts.accounts import Account
 from tracker.clock import now
 from tracker.ids import new_id
+from tracker.imports.store import Import, State
 from tracker.links.api.short_link_schema import EXAMPLE_LINK
 from tracker.service.services import Services
 from tracker.web.call import Nothing
@@ -111,6 +114,31 @@ async def a_share(services: Services, account_id: UUID) -> UUID:
     return (await create_share(services, account_id))[0].id
 
 
+async def an_import(services: Services, account_id: UUID) -> UUID:
+    """Create an import of lines that has been checked, and may be run."""
+    return await an_import_in("checked", services, account_id)
+
+
+async def an_import_in(state: State, services: Services, account_id: UUID) -> UUID:
+    add_lines(services)
+    made = Import(id=new_id(), account_id=account_id, created_at=now(), source="lines")
+    await services.imports.imports.create(made)
+    await services.stores.mongodb["imports"].update_one(
+        {"_id": made.id}, {"$set": {"state": state}}
+    )
+    return made.id
+
+
+async def an_import_of_a_csv(services: Services, account_id: UUID) -> UUID:
+    import_id = await an_import(services, account_id)
+    writer = services.imports.files.writer()
+    writer.write(A_FILE)
+    await writer.close()
+    fields = {"format": "columns", "file_id": writer.id}
+    await services.stores.mongodb["imports"].update_one({"_id": import_id}, {"$set": fields})
+    return import_id
+
+
 async def a_view(services: Services, account_id: UUID) -> UUID:
     return (await create_view(services, account_id)).id
 
@@ -129,8 +157,13 @@ MAKERS: dict[str, Maker] = {
     "/api/members/": a_member,
     "/api/invitations/": an_invitation,
     "/api/password-resets/": a_password_reset,
+    "/api/imports/": an_import,
+    "/api/imports/{id}/preview": an_import_of_a_csv,
+    "/api/imports/{id}/pause": partial(an_import_in, "running"),
+    "/api/imports/{id}/resume": partial(an_import_in, "paused"),
+    "/api/imports/{id}/undo": partial(an_import_in, "done"),
 }
-"""The function that creates an object, by the path before its id."""
+"""The function that creates an object, by the path before its id, or by the whole path."""
 
 
 GRANTED: dict[str, Sequence[str]] = {
@@ -180,6 +213,8 @@ class Request(NamedTuple):
 
     @property
     def body(self) -> bytes:
+        if self.endpoint.receive is not None:
+            return A_FILE
         if self.endpoint.body is Nothing:
             return b""
         assert self.endpoint.example is not None, "an endpoint with a body needs an example"
@@ -203,7 +238,7 @@ class Request(NamedTuple):
         """Return path and body with `names` in place of the account: in the body, or the query."""
         texts = {name: str(value) for name, value in names.items()}
         path, body = self.path, self.body
-        if body:
+        if body and self.endpoint.receive is None:
             fields = {k: v for k, v in orjson.loads(body).items() if k not in SPELLINGS}
             return path.partition("?")[0], orjson.dumps(fields | texts)
         return f"{path.partition('?')[0]}?{urlencode(examples_of(self.endpoint) | texts)}", body
@@ -248,7 +283,8 @@ class World(NamedTuple):
     async def request(self, endpoint: Endpoint, account: Account) -> Request:
         """Return a request for new objects of `account`."""
         prefixes = [endpoint.path[: one.start()] for one in re.finditer(r"\{", endpoint.path)]
-        ids = [await maker(prefix)(self.services, account.id) for prefix in prefixes]
+        own = [endpoint.path] if endpoint.path in MAKERS else prefixes
+        ids = [await maker(prefix)(self.services, account.id) for prefix in own]
         example = orjson.dumps(endpoint.example).decode()
         if EXAMPLE_LINK in example:
             link_id = await a_short_link(self.services, account.id)

@@ -1,7 +1,8 @@
 """The cookie of a session, and the requests from which it is accepted.
 
 Browsers send cookies with requests of any page. So a cookie counts only if the browser reports a
-page of BASE_URL (Fetch Metadata, or Origin). A change counts only as JSON, which no form can send.
+page of BASE_URL (Fetch Metadata, or Origin). A change counts only as JSON, a file as bytes too:
+no form can send them.
 """
 
 from typing import Final
@@ -18,6 +19,7 @@ COOKIE_NAMES: Final = ("__Host-session", "session")
 SAFE_METHODS: Final = ("GET", "HEAD")
 
 _JSON: Final = "application/json"
+_BYTES: Final = "application/octet-stream"
 
 
 class SessionCookie:
@@ -61,11 +63,12 @@ class SessionCookie:
                 "this machine"
             )
 
-    def check_content_type(self, method: str, headers: HTTPHeaders) -> None:
-        """Raises BadRequest if a change is not sent as JSON."""
+    def check_content_type(self, method: str, headers: HTTPHeaders, is_file: bool = False) -> None:
+        """Raises BadRequest if a change is not sent as JSON, or a file neither so nor as bytes."""
         kind = headers.get("Content-Type", "").partition(";")[0].strip().lower()
-        if method not in SAFE_METHODS and kind != _JSON:
-            raise BadRequest(f"Content-Type: must be {_JSON}")
+        allowed = (_JSON, _BYTES) if is_file else (_JSON,)
+        if method not in SAFE_METHODS and kind not in allowed:
+            raise BadRequest(f"Content-Type: must be {' or '.join(allowed)}")
 
     def _field(self, value: str, seconds: int) -> str:
         secure = "; Secure" if self._is_secure else ""

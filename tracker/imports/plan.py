@@ -191,7 +191,7 @@ def _row(number: int, item: SourceLink) -> ImportRow:
         destination_url=item.destination_url,
         internal_name=item.internal_name or "",
         tags="|".join(item.tags),
-        source_id=item.id,
+        source_link=item.id,
     )
 
 

@@ -37,7 +37,7 @@ class ImportRow(msgspec.Struct, frozen=True, kw_only=True):
     destination_url: str = ""
     internal_name: str = ""
     tags: str = ""
-    source_id: str = ""
+    source_link: str = ""
     text: str = ""
     link_id: UUID | None = None
     names: list[str] = []

@@ -47,7 +47,7 @@ class Undo:
         gone = [one.id for one, why in reasons.items() if not why]
         updates = [
             {
-                "q": {"import_id": held.id, "source_id": one.source_id, "link_id": one.id},
+                "q": {"import_id": held.id, "link_id": one.id},
                 "u": {
                     "$set": {"outcome": "left" if why else "removed", "reason": why, "field": ""},
                     "$unset": {"names": ""},

@@ -92,8 +92,9 @@ class ProtectedHandler(EndpointHandler):
             await self._receive(self.endpoint)
 
     async def _receive(self, endpoint: Endpoint) -> None:
-        self._check_scope(endpoint.scope_of(None))
         ids, _ = _parsed_path(endpoint, self.path_args)
+        self._check_account(parse_query(endpoint.query, self.request.query).account_id)
+        self._check_scope(endpoint.scope_of(None))
         assert endpoint.receive is not None
         self.upload = await endpoint.receive(self.services, self.principal, ids)
         await self.incoming.pass_on(self.upload.write)
@@ -113,8 +114,8 @@ class ProtectedHandler(EndpointHandler):
             session.person_id, session.account_id
         )
         self._check_limit("session")
-        if is_method and self.endpoint.receive is None:
-            cookie.check_content_type(self.request.method or "", headers)
+        is_file = self.endpoint.receive is not None
+        cookie.check_content_type(self.request.method or "", headers, is_file)
 
     async def _prepare_key(self) -> None:
         # With a wrong method the key is not looked up.

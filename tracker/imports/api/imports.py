@@ -47,7 +47,7 @@ async def list_own(call: ImportCall[AccountPage, Nothing]) -> Page[ImportRecord]
     return await IMPORTS.list_page(call, call.services.imports)
 
 
-@endpoint("GET", "/api/imports/sources", "links:read")
+@endpoint("GET", "/api/imports/sources", "links:read", operation_id="listImportSources")
 async def list_sources(call: ImportCall[AccountQuery, Nothing]) -> SourceList:
     """List the services whose links can be imported."""
     rows = [
@@ -108,11 +108,12 @@ async def _receive(
 @endpoint.upload("/api/imports/{id}/file", "links:write", _receive, "sendImportFile")
 async def send_file(call: ImportCall[Nothing, Nothing]) -> ImportRecord:
     """Send the file of an import, as it is: the body is the file."""
-    services, one = call.services, await IMPORTS.find(call)
-    return await IMPORTS.show(call, await services.receive(one, call.upload))
+    received = await call.services.receive(await IMPORTS.find(call), call.upload)
+    await call.audit("import.file_sent", IMPORTS.audit_object(received))
+    return await IMPORTS.show(call, received)
 
 
-@endpoint("GET", "/api/imports/{id}/preview", "links:read")
+@endpoint("GET", "/api/imports/{id}/preview", "links:read", operation_id="previewImport")
 async def preview(call: ImportCall[Nothing, Nothing]) -> PreviewRecord:
     """Show the beginning of an import's CSV, with the columns as guessed."""
     one = await IMPORTS.find(call)

@@ -90,7 +90,7 @@ class ImportRowRecord(msgspec.Struct, kw_only=True):
     destination_url: str
     internal_name: str
     tags: Annotated[str, Meta(description="joined by |")]
-    source_id: str
+    source_link: Annotated[str, Meta(description="its id there")]
     text: Annotated[str, Meta(description="of a row that is no link: what it has there")]
     link_id: UUID | None
 

@@ -135,6 +135,7 @@ INDEXES: dict[str, list[IndexModel]] = {
         _index("by_import", "import_id", "_id"),
         _index("by_outcome", "import_id", "outcome", "_id"),
         _index("by_name", "import_id", "names"),
+        _index("by_link", "import_id", "link_id"),
         # 90 days: `imports/rows.RETENTION_DAYS`.
         _index("expiry", "at", expireAfterSeconds=90 * 24 * 3600),
     ],
