@@ -18,6 +18,7 @@ from tracker.imports.files import Files
 from tracker.imports.item import RefusedRow, SourceItem, SourceLink, SourceVisit
 from tracker.imports.source import FileFormat, Items, Pieces, Source
 from tracker.imports.store import LEASE, Import, Imports, LeaseLost, leased
+from tracker.loops import cancel_and_wait
 from tracker.web.limits import MAX_UPLOAD_BYTES
 
 log = structlog.get_logger(__name__)
@@ -85,6 +86,10 @@ class ApiReading:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return held
+
+    async def close(self) -> None:
+        for task in tuple(self._tasks):
+            await cancel_and_wait(task)
 
     async def _read(self, held: Import, items: Items) -> None:
         try:

@@ -255,6 +255,7 @@ class Services:
 
     async def close(self) -> None:
         self.webhooks.client.close()
+        await self.imports.reading.close()
         self.imports.apis.close()
         caches = (
             self.links.link_cache,

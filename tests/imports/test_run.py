@@ -1,0 +1,274 @@
+"""Runs: what is decided of links that exist, kills in the middle, pauses and limits."""
+
+import asyncio
+from typing import Any
+
+import pytest
+from pymongo.errors import AutoReconnect
+
+from tests.factories import create_link
+from tests.imports.lines import (
+    PATH,
+    a_link,
+    act,
+    created,
+    done,
+    imported,
+    outcomes,
+    rows,
+    uploaded,
+    work,
+)
+from tests.web.world import World
+from tracker.clock import now
+from tracker.imports import store, worker
+from tracker.imports.item import SourcePassword
+from tracker.imports.rows import ImportRows
+
+
+async def slugs(world: World) -> list[str]:
+    found = world.services.stores.mongodb["links"].find().sort("slug", 1)
+    return [row["slug"] async for row in found]
+
+
+async def test_a_name_belongs_to_the_link_that_has_it(world: World) -> None:
+    await create_link(world.services, world.other_account.id, "taken")
+    items = (a_link("taken"), a_link("a", row=7), a_link("b", path="a"), a_link("a", path="c"))
+    path = await uploaded(world, *items)
+    await done(world, path, "check")
+    expected = [
+        ("taken", "conflict", "path"),
+        ("a", "create", ""),
+        ("a", "conflict", "path"),
+        ("c", "conflict", "path"),
+    ]
+    assert await outcomes(world, path) == expected
+    assert [row["reason"] for row in await rows(world, path, "&outcome=conflict")] == [
+        "taken by another link",
+        "taken by row 7",
+        "taken by row 7",
+    ]
+    ran = await done(world, path, "run")
+    assert ran["counts"] == {"create": 1, "conflict": 3}
+    assert [row[:2] for row in await outcomes(world, path)] == [row[:2] for row in expected]
+
+
+async def test_a_link_that_was_changed_here_is_left_as_it_is(world: World) -> None:
+    await imported(world, a_link("a"), a_link("b"))
+    rows_of_links = world.services.stores.mongodb["links"]
+    link = await rows_of_links.find_one({"slug": "a"})
+    assert link is not None
+    await world.services.links.links.change(link["_id"], {"notes": "mine"})
+    before = await world.stored()
+    for new in ("https://example.com/a", "https://new.example/"):
+        again = await imported(world, a_link("a", destination_url=new), a_link("b"))
+        assert again["counts"] == {"changed": 1, "same": 1}
+    assert (await world.stored())["links"] == before["links"]
+
+
+async def test_a_link_with_another_path_at_its_source_is_told_and_left(world: World) -> None:
+    await imported(world, a_link("a"))
+    path = await uploaded(world, a_link("a", path="b"))
+    await done(world, path, "check", "run")
+    assert await outcomes(world, path) == [("b", "changed", "path")]
+    assert await slugs(world) == ["a"]
+
+
+async def test_the_same_links_of_another_installation_are_others(world: World) -> None:
+    await imported(world, a_link("a"))
+    other = await imported(world, a_link("a", path="b"), instance="second")
+    assert other["counts"] == {"create": 1}
+
+
+async def test_links_go_to_the_chosen_domain_or_the_one_of_that_name(world: World) -> None:
+    domains = world.services.links.domains
+    own = await domains.create(world.account.id, "go.example")
+    items = [a_link(f"{n}", domain_name=name) for n, name in enumerate(("go.example", "b", "c"))]
+    chosen = [{"name": "b", "domain_id": None}]
+    path = await uploaded(world, *items, a_link("d"), domains=chosen)
+    checked = await done(world, path, "check", "run")
+    assert checked["domain_names"] == ["", "b", "c", "go.example"]
+    assert await outcomes(world, path) == [
+        ("0", "create", ""),
+        ("1", "create", ""),
+        ("2", "refused", "domain"),
+        ("d", "create", ""),
+    ]
+    links = world.services.stores.mongodb["links"]
+    assert {row["slug"]: row["domain_id"] async for row in links.find()} == {
+        "0": own.id,
+        "1": None,
+        "d": None,
+    }
+    foreign = await domains.create(world.other_account.id, "other.example")
+    add = {"accountId": str(world.account.id), "source": "lines"}
+    refused = [{"name": "b", "domain_id": str(foreign.id)}]
+    answer = await world.api.post(PATH, **add, domains=refused)
+    assert (answer.status, answer.error[:8]) == (400, "domains:")
+
+
+async def test_a_password_that_does_not_come_along_leaves_the_link_inactive(world: World) -> None:
+    password = SourcePassword("plain", "open sesame")
+    path = await uploaded(world, a_link("a", password=SourcePassword("unknown")))
+    await done(world, path, "check", "run")
+    assert await outcomes(world, path) == [("a", "lossy", "password")]
+    [link] = (await world.stored())["links"]
+    assert link["active"] is False
+    await imported(world, a_link("b", password=password))
+    stored = await world.stored()
+    assert "open sesame" not in str({**stored, "import_files": []})
+
+
+async def test_an_import_that_is_killed_in_the_middle_is_carried_on_by_another_process(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worker, "ITEMS_PER_CHUNK", 3)
+    names = [f"s{number}" for number in range(10)]
+    path = await uploaded(world, *(a_link(name, tags=("t",)) for name in names))
+    await done(world, path, "check")
+    assert (await act(world, path, "run")).status == 200
+    imports, advance = world.services.stores.mongodb["imports"], store.Imports.advance
+    # Each process dies at another write: in the transaction of a chunk, or after it.
+    for writes in (1, 2, 3, 4):
+        left = writes
+
+        async def dying(self: Any, *given: Any, **named: Any) -> None:
+            nonlocal left
+            left -= 1
+            if left == 0:
+                raise AutoReconnect("killed")
+            await advance(self, *given, **named)
+
+        with monkeypatch.context() as patched, pytest.raises(AutoReconnect):
+            patched.setattr(store.Imports, "advance", dying)
+            await work(world.services)
+        await imports.update_one({}, {"$set": {"leased_until": now()}})
+    await work(world.services)
+    ran = (await world.api.get(path)).json()
+    assert (ran["state"], ran["position"]) == ("done", 10)
+    assert ran["counts"] == {"create": 10}
+    assert await slugs(world) == names
+    assert len(await world.services.stores.mongodb["imported_links"].find().to_list(None)) == 10
+    assert len((await world.stored())["tags"]) == 1
+
+
+async def test_a_holder_whose_lease_was_taken_over_stores_nothing_more(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = await uploaded(world, a_link("a"))
+    await done(world, path, "check")
+    assert (await act(world, path, "run")).status == 200
+    plan = worker.Planner.plan
+
+    async def slow(self: Any, items: Any) -> Any:
+        planned = await plan(self, items)
+        monkeypatch.setattr(worker.Planner, "plan", plan)
+        imports = world.services.stores.mongodb["imports"]
+        await imports.update_one({}, {"$set": {"leased_until": now()}})
+        assert await work(world.services)
+        return planned
+
+    monkeypatch.setattr(worker.Planner, "plan", slow)
+    assert await work(world.services)
+    ran = (await world.api.get(path)).json()
+    assert (ran["state"], ran["counts"]) == ("done", {"create": 1})
+
+
+async def test_a_run_is_paused_and_cancelled_between_two_chunks(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worker, "ITEMS_PER_CHUNK", 2)
+    path = await uploaded(world, *(a_link(f"s{number}") for number in range(6)))
+    await done(world, path, "check")
+    put = ImportRows.put
+    actions = iter(["pause", "", "cancel"])
+
+    async def put_and_act(self: Any, *given: Any, **named: Any) -> None:
+        await put(self, *given, **named)
+        if len(given) < 3 and (action := next(actions, None)):
+            assert (await act(world, path, action)).status == 200
+
+    monkeypatch.setattr(ImportRows, "put", put_and_act)
+    paused = await done(world, path, "run")
+    assert paused["state"] == "paused"
+    assert await slugs(world) == ["s0", "s1"]
+    cancelled = await done(world, path, "resume")
+    assert cancelled["state"] == "cancelled"
+    assert await slugs(world) == ["s0", "s1", "s2", "s3"]
+    assert (await world.stored())["import_files"] == []
+
+
+async def test_a_process_that_stops_leaves_the_rest_to_the_next_one_at_once(world: World) -> None:
+    path = await uploaded(world, a_link("a"))
+    assert (await act(world, path, "check")).status == 200
+    stop = asyncio.Event()
+    stop.set()
+    assert await world.services.imports.worker.work_on_one(stop)
+    assert (await world.api.get(path)).json()["state"] == "checking"
+    assert await work(world.services)
+    assert (await world.api.get(path)).json()["state"] == "checked"
+
+
+async def test_a_file_that_is_no_longer_stored_fails_the_import(world: World) -> None:
+    path = await uploaded(world, a_link("a"))
+    await world.services.stores.mongodb["import_files"].delete_many({})
+    failed = await done(world, path, "check")
+    assert (failed["state"], failed["error"]) == (
+        "failed",
+        "file: is no longer stored; send it again",
+    )
+
+
+async def test_an_import_that_fails_again_and_again_is_given_up(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = await uploaded(world, a_link("a"))
+    assert (await act(world, path, "check")).status == 200
+
+    async def broken(*_: Any) -> None:
+        raise KeyError("a bug")
+
+    monkeypatch.setattr(worker.Planner, "plan", broken)
+    imports = world.services.stores.mongodb["imports"]
+    for _ in range(worker.MAX_ATTEMPTS):
+        with pytest.raises(KeyError):
+            await work(world.services)
+        await imports.update_one({}, {"$set": {"leased_until": now()}})
+    await work(world.services)
+    assert (await world.api.get(path)).json()["state"] == "failed"
+
+
+async def test_an_account_has_one_import_at_work_and_few_in_all(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = await uploaded(world, a_link("a")), await uploaded(world, a_link("b"))
+    assert (await act(world, first, "check")).status == 200
+    answer = await act(world, second, "check")
+    assert (answer.status, answer.error) == (
+        400,
+        "state: another import of the account is at work; wait until it ends",
+    )
+    monkeypatch.setattr(store, "MAX_IMPORTS", 2)
+    answer = await world.api.post(PATH, accountId=str(world.account.id), source="lines")
+    assert answer.error == "imports: at most 2; delete one"
+    assert (await world.api.delete(first)).error == (
+        "state: the import is at work; cancel it first"
+    )
+    assert (await world.api.delete(second)).status == 200
+    monkeypatch.setattr(store, "MAX_WORKING", 0)
+    third = await created(world)
+    assert (await act(world, third, "check")).status == 400
+    await done(world, first)
+    await work(world.services)
+    assert (await act(world, first, "run")).status == 503
+
+
+async def test_rows_are_a_file_ready_to_correct(world: World) -> None:
+    path = await uploaded(world, a_link("a"), a_link("b", row=2, destination_url="/none"))
+    await done(world, path, "check")
+    answer = await world.api.get(f"{path}/rows/export?outcome=refused")
+    head, line = answer.body.decode().splitlines()
+    assert head.startswith("row,outcome,field,reason,domain,path,destination_url,internal_name")
+    assert line.startswith(
+        "2,refused,destination_url,must be an absolute http or https URL,,b,/none,"
+    )
