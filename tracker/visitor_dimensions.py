@@ -3,10 +3,12 @@
 The table's order is the order of fields in documents, and of values in rollups.
 """
 
+import re
 from collections.abc import Mapping
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, Final, NamedTuple
+from unicodedata import normalize
 
 UNKNOWN: Final = "unknown"
 """The value of a dimension without data."""
@@ -48,6 +50,19 @@ COUNTRY_NAMES: Final = Path(__file__).with_name("country_names.tsv")
 """Codes and English names of countries, which lab/country_names.py has written."""
 
 
+_OTHER_NAMES: Final = {
+    "Cabo Verde": "CV",
+    "Congo Republic": "CG",
+    "Czech Republic": "CZ",
+    "DR Congo": "CD",
+    "Ivory Coast": "CI",
+    "Palestine": "PS",
+    "Swaziland": "SZ",
+    "Turkey": "TR",
+}
+"""What other services write."""
+
+
 @cache
 def _country_names() -> Mapping[str, str]:
     _, *rows = COUNTRY_NAMES.read_text("utf-8").splitlines()
@@ -56,6 +71,25 @@ def _country_names() -> Mapping[str, str]:
 
 def country_name(code: str) -> str:
     return _country_names().get(code, code)
+
+
+@cache
+def _codes_by_name() -> Mapping[str, str]:
+    return {_plain(name): code for code, name in _country_names().items()} | {
+        _plain(name): code for name, code in _OTHER_NAMES.items()
+    }
+
+
+def country_code(name: str) -> str:
+    """Return the ISO code of a country by its English name; empty if it is not known."""
+    return _codes_by_name().get(_plain(name), "")
+
+
+def _plain(name: str) -> str:
+    """Return a name without accents, brackets, articles, and what is written in two ways."""
+    text = normalize("NFKD", name).lower()
+    text = re.sub(r"\(.*?\)|\bsar china\b|\b(?:the|and|saint|st)\b", "", text)
+    return re.sub(r"[^a-z]", "", text)
 
 
 CACHED_VISITS: Final = 10_000

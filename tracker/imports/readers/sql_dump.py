@@ -1,0 +1,190 @@
+"""Rows of SQL dumps: of mysqldump and phpMyAdmin, pg_dump (COPY or INSERT), and SQLite. Pure."""
+
+import re
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from datetime import UTC, datetime, tzinfo
+from typing import Final, NamedTuple
+from zoneinfo import ZoneInfo
+
+from tracker.calendar import is_zone
+from tracker.imports.readers.text import BrokenFile, batches, head_text, texts_of
+
+Tables = Mapping[str, Sequence[str]]
+"""The columns that a table must have, by the end of its name. A dump that names none has these."""
+
+
+class SqlRow(NamedTuple):
+    """A row, its table as `Tables` calls it, and the zone of the dump's TIMESTAMPs."""
+
+    table: str
+    values: Mapping[str, str | None]
+    zone: tzinfo
+    is_mysql: bool
+
+
+_NAME: Final = r'(?:[`"]?\w+[`"]?\.)?[`"]?(\w+)[`"]?'
+_INSERT: Final = re.compile(
+    rf"(?:INSERT|REPLACE)\s+(?:IGNORE\s+)?INTO\s+{_NAME}\s*(\([^()']*\))?[\w\s]*?\bVALUES\s*(?=\()",
+    re.IGNORECASE,
+)
+_COPY: Final = re.compile(rf"COPY\s+{_NAME}\s*(\([^)]*\))?\s+FROM\s+stdin;[^\n]*\n", re.IGNORECASE)
+_CREATE: Final = re.compile(
+    rf"CREATE\s+TABLE\s+(?:IF\s+NOT\s+EXISTS\s+)?{_NAME}\s*\((.*)\)", re.IGNORECASE | re.DOTALL
+)
+_NO_COLUMN: Final = r"(?:PRIMARY|UNIQUE|KEY|INDEX|CONSTRAINT|FOREIGN|CHECK|FULLTEXT|SPATIAL)\b"
+_COLUMN: Final = re.compile(rf'\s*(?:[`"]([^`"]+)|(?!{_NO_COLUMN})(\w+))', re.IGNORECASE)
+_ZONE: Final = re.compile(r"\btime_?zone\s*=\s*['\"]([^'\"]+)", re.IGNORECASE)
+# The text of a `/*!` comment is executed.
+_SKIPPED: Final = re.compile(
+    r"(?:\s++|--[^\n]*+\n|#[^\n]*+\n|\\[^\n]*+\n|/\*!\d*+|\*/|/\*(?!!).*?\*/)*+", re.DOTALL
+)
+_NOT_MYSQL: Final = re.compile(r"PRAGMA foreign_keys|PostgreSQL database dump|^COPY |^BEGIN ", re.M)
+_CHARACTERS: Final = dict(zip("nrtbfv0Z", "\n\r\t\b\f\v\0\x1a", strict=True))
+_LINE_BREAK: Final = re.compile(r"'([^']+)',\s*char\((10|13)\)")
+
+
+class _Rows:
+    """Takes the rows of wanted tables."""
+
+    def __init__(self, tables: Tables) -> None:
+        self._tables = tables
+        self._created: dict[str, list[str]] = {}
+        self._zone: tzinfo = UTC
+        self._take: Callable[[str, int], tuple[int, list[SqlRow]] | None] = self._begin
+
+    def __call__(self, text: str, at: int, is_last: bool) -> tuple[int, list[SqlRow]] | None:
+        found = self._take(text, at) if at < len(text) else None
+        if is_last and found is None and self._take in (self._tuples, self._lines):
+            raise BrokenFile("file: ends in the middle of a table")
+        return found
+
+    def _begin(self, text: str, at: int) -> tuple[int, list[SqlRow]]:
+        self._is_mysql = not _NOT_MYSQL.search(text)
+        string = r"'(?:[^'\\]++|\\.|'')*+'" if self._is_mysql else r"'(?:[^']++|'')*+'"
+        inner = rf"[^()']++|{string}"
+        for _ in range(3):
+            call = rf"\((?:{inner})*+\)"
+            inner = rf"[^()']++|{string}|{call}"
+        self._string = re.compile(string, re.DOTALL)
+        self._tuple = re.compile(rf"\s*\(((?:{inner})*+)\)\s*(,|;|ON\b)", re.DOTALL)
+        self._value = re.compile(
+            rf"\s*(?:({string})\s*|((?:[^,()']++|{string}|{call})*+)),", re.DOTALL
+        )
+        self._other = re.compile(
+            rf"(?!#)(?:[^'\"`;$/-]++|{string}|\"[^\"]*+\"|`[^`]*+`|--[^\n]*+\n|-(?!-)"
+            r"|/\*(?!!).*?\*/|/(?!\*)|/\*!|\$(\w*)\$.*?\$\1\$|\$(?!\w*\$))*+;",
+            re.DOTALL,
+        )
+        self._take = self._statement
+        return at, []
+
+    def _statement(self, text: str, at: int) -> tuple[int, list[SqlRow]] | None:
+        start = _SKIPPED.match(text, at).end()  # type: ignore[union-attr]
+        if rows := _INSERT.match(text, start) or _COPY.match(text, start):
+            self._take = self._lines if rows[0][0] in "cC" else self._tuples
+            self._table, self._columns = self._wanted(rows[1].lower(), rows[2])
+            return rows.end(), []
+        if other := self._other.match(text, start):
+            self._learn(other[0])
+            return other.end(), []
+        return (start, []) if start > at else None
+
+    def _learn(self, statement: str) -> None:
+        if zone := _ZONE.search(statement):
+            self._zone = _zone(zone[1])
+        if create := _CREATE.match(statement):
+            columns, count = self._string.sub("", create[2]), 1
+            while count:
+                columns, count = re.subn(r"\([^()]*\)", "", columns)
+            found = filter(None, map(_COLUMN.match, columns.split(",")))
+            self._created[create[1].lower()] = [(one[1] or one[2]).lower() for one in found]
+
+    def _wanted(self, name: str, columns: str | None) -> tuple[str, Sequence[str]]:
+        """Return which table a table of the dump is, and its columns; "" if it is not wanted."""
+        named = re.findall(r"\w+", columns.lower()) if columns else self._created.get(name)
+        for table, required in self._tables.items():
+            if name.endswith(table) and set(required) <= set(named or required):
+                return table, named or required
+        return "", ()
+
+    def _tuples(self, text: str, at: int) -> tuple[int, list[SqlRow]] | None:
+        rows, start = [], at
+        while found := self._tuple.match(text, at):
+            at = found.end()
+            if self._table:
+                pairs = self._value.findall(found[1] + ",")
+                rows.append(
+                    self._row(
+                        [self._unquoted(one) if one else self._literal(raw) for one, raw in pairs]
+                    )
+                )
+            if found[2] != ",":
+                self._take = self._statement
+                break
+        return (at, rows) if at > start else None
+
+    def _lines(self, text: str, at: int) -> tuple[int, list[SqlRow]] | None:
+        rows, start = [], at
+        while (end := text.find("\n", at)) >= 0:
+            line, at = text[at:end].rstrip("\r"), end + 1
+            if line == r"\.":
+                self._take = self._statement
+                break
+            if self._table:
+                rows.append(
+                    self._row(
+                        [None if one == r"\N" else _unescaped(one) for one in line.split("\t")]
+                    )
+                )
+        return (at, rows) if at > start else None
+
+    def _row(self, values: list[str | None]) -> SqlRow:
+        # A row with other columns than its table's has none: its reader refuses it.
+        is_whole = len(values) == len(self._columns)
+        row = dict(zip(self._columns, values, strict=True)) if is_whole else {}
+        return SqlRow(self._table, row, self._zone, self._is_mysql)
+
+    def _unquoted(self, quoted: str) -> str:
+        text = quoted[1:-1].replace("''", "'") if "''" in quoted else quoted[1:-1]
+        return _unescaped(text) if self._is_mysql else text
+
+    def _literal(self, raw: str) -> str | None:
+        """Return a value that is no plain string. SQLite writes line breaks as calls."""
+        raw = raw.strip()
+        string = self._string.search(raw)
+        if string is None:
+            return None if raw.upper() == "NULL" else raw
+        text = self._unquoted(string[0])
+        if raw.startswith("unistr("):
+            text = re.sub(r"\\(?:u([0-9a-f]{4})|\\)", _unicode, text)
+        for mark, code in _LINE_BREAK.findall(raw, string.end()):
+            text = text.replace(mark, chr(int(code)))
+        return text
+
+
+def _unescaped(text: str) -> str:
+    if "\\" not in text:
+        return text
+    return re.sub(r"\\(.)", lambda one: _CHARACTERS.get(one[1], one[1]), text, flags=re.DOTALL)
+
+
+def _unicode(escape: re.Match[str]) -> str:
+    return chr(int(escape[1], 16)) if escape[1] else "\\"
+
+
+def _zone(name: str) -> tzinfo:
+    if is_zone(name):
+        return ZoneInfo(name)
+    try:
+        return datetime.fromisoformat(f"2000-01-01T00:00{name}").tzinfo or UTC
+    except ValueError:
+        return UTC
+
+
+def sql_batches(pieces: AsyncIterator[bytes], tables: Tables) -> AsyncIterator[list[SqlRow]]:
+    return batches(texts_of(pieces), _Rows(tables))
+
+
+def is_sql(head: bytes) -> bool:
+    pattern = r"^(?:CREATE TABLE|INSERT INTO|COPY|PRAGMA|SET|-- |/\*|BEGIN)"
+    return re.search(pattern, head_text(head), re.MULTILINE | re.IGNORECASE) is not None
