@@ -11,54 +11,108 @@ import msgspec
 
 from tracker.clicks.country import COUNTRIES
 from tracker.errors import BadRequest
-from tracker.imports.item import Loss, RefusedRow, SourceItem, SourcePassword, SourceVisit
+from tracker.imports.item import (
+    Loss,
+    RefusedRow,
+    SourceItem,
+    SourceLink,
+    SourcePassword,
+    SourceVisit,
+)
 from tracker.imports.readers.text import BrokenFile
 from tracker.syntax.url import check_url
 from tracker.visitor_dimensions import country_code
 from tracker.web.schema import in_utc
 
 Record = Mapping[str, Any]
+Read = Callable[[int, Any], Iterable[SourceItem]]
+"""Makes items of a record and its number. Raises BadRequest if it is refused."""
 
-_SECRET: Final = {"password", "ip", "ip_address"}
+NO_RULES: Final = "a link has no rules: everybody gets its URL"
+NO_FRAMES: Final = "visitors are redirected, and see the destination's address"
+NO_PREVIEWS: Final = "previews show the destination"
+
+_NOT_SHOWN: Final = {"password", "ip", "ip_address"}
 _MOST_SECONDS: Final = 100_000_000_000
 """Unix times beyond it are in milliseconds."""
-_CONTROL: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]+")
+_CONTROL: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]+")
 _SHORT_URL: Final = re.compile(r"(?:https?://)?([^/?#]*)/?([^?#]*)", re.IGNORECASE)
-_NONE_YET: Final = ("", "0", "0000-00-00 00:00:00")
 
 
-async def items_of(
-    rows: AsyncIterator[list[Any]], read: Callable[[int, Any], Iterable[SourceItem]]
-) -> AsyncIterator[SourceItem]:
+async def items_of(rows: AsyncIterator[list[Any]], read: Read) -> AsyncIterator[SourceItem]:
     """Yield what `read` makes of each row, and its number; of a bad row that it is refused."""
     number = 0
     try:
         async for batch in rows:
             for row in batch:
                 number += 1
-                try:
-                    found = list(read(number, row))
-                except BadRequest as error:
-                    found = [refused(number, error.message, row)]
-                except (AttributeError, KeyError, TypeError, ValueError, OverflowError):
-                    found = [refused(number, "row: is not as this source writes it", row)]
-                for item in found:
+                for item in items_of_row(read, number, row):
                     yield item
     except BrokenFile as error:
-        yield refused(number + 1, error.message, {})
+        yield refused(number + 1, error.message)
+    except (AttributeError, KeyError, TypeError) as error:
+        raise BadRequest("api: an answer is not as this source writes it") from error
 
 
-def refused(number: int, message: str, row: Any) -> RefusedRow:
+def items_of_row(read: Read, number: int, row: Any) -> list[SourceItem]:
+    try:
+        return list(read(number, row))
+    except BadRequest as error:
+        return [refused(number, error.message, row)]
+    except (AttributeError, KeyError, TypeError, ValueError):
+        return [refused(number, "row: is not as this source writes it", row)]
+
+
+def refused(number: int, message: str, row: Any = None) -> RefusedRow:
     field, _, reason = message.partition(": ")
     shown = row if isinstance(row, Mapping) else getattr(row, "values", {})
-    texts = [str(value) for name, value in shown.items() if value and name not in _SECRET]
-    return RefusedRow(row=number, field=field, reason=reason, text=", ".join(texts)[:500])
+    texts = [one for name, one in shown.items() if isinstance(one, str) and name not in _NOT_SHOWN]
+    return RefusedRow(
+        row=number, field=field, reason=reason, text=", ".join(filter(None, texts))[:500]
+    )
+
+
+def link(number: int, record: Record, names: str, **known: Any) -> SourceLink:
+    """Make a link of what is `known`, and of fields that `names` lists as `field:name in record`.
+
+    The id of a link at a source that gives none is its domain and path.
+    """
+    for pair in names.split():
+        field, _, name = pair.partition(":")
+        known[field] = _READERS[field](name or field, record.get(name or field))
+    known.setdefault("domain_name", None)
+    known.setdefault("id", link_id(known["domain_name"], known["path"]))
+    return SourceLink(row=number, **known)
+
+
+def link_id(domain_name: str | None, path: str) -> str:
+    return f"{domain_name or ''}/{path}"
+
+
+def visit(
+    link_id: str, number: int, record: Record, names: str, is_bot: bool = False
+) -> SourceVisit:
+    """Make a visit. `names` are those of its time, referrer, user agent and country."""
+    time, *others = names.split()
+    at = moment(time, record.get(time))
+    if at is None:
+        raise BadRequest(f"{time}: is required")
+    referrer, agent, country = (record.get(name) or "" for name in others)
+    return SourceVisit(
+        link_id=link_id,
+        at=at,
+        number=number,
+        referrer="" if referrer in ("direct", "Direct") else referrer,
+        user_agent=agent,
+        country=_country(country),
+        is_bot=is_bot,
+    )
 
 
 def moment(field: str, value: Any, zone: tzinfo = UTC) -> datetime | None:
     """Return a time in ISO 8601, `zone` where it has none, or in Unix seconds or milliseconds."""
     text = str("" if value is None else value).strip()
-    if text in _NONE_YET:
+    if text in ("", "0", "0000-00-00 00:00:00"):
         return None
     try:
         if re.fullmatch(r"\d+(\.\d*)?", text):
@@ -70,14 +124,7 @@ def moment(field: str, value: Any, zone: tzinfo = UTC) -> datetime | None:
     return in_utc(field, at if at.tzinfo else at.replace(tzinfo=zone))
 
 
-def required_moment(field: str, value: Any) -> datetime:
-    at = moment(field, value)
-    if at is None:
-        raise BadRequest(f"{field}: is required")
-    return at
-
-
-def count(field: str, value: Any) -> int | None:
+def _count(field: str, value: Any) -> int | None:
     text = str("" if value is None else value).strip()
     if not re.fullmatch(r"\d{0,15}", text, re.ASCII):
         raise BadRequest(f"{field}: must be a whole number from 0")
@@ -85,48 +132,71 @@ def count(field: str, value: Any) -> int | None:
 
 
 def is_true(value: Any) -> bool:
-    return str(value).strip().lower() in ("1", "true", "t", "yes", "y", "archived")
+    return str(value).strip().lower() in ("1", "true", "t", "yes", "y")
 
 
-def destination(field: str, value: Any) -> str:
+def _url(field: str, value: Any) -> str:
     url = str(value or "").strip()
     check_url(field, url)
     return url
 
 
-def optional_url(field: str, value: Any) -> str | None:
-    return destination(field, value) if value else None
+def _line(value: Any) -> str | None:
+    return " ".join((_text("", value) or "").split()) or None
 
 
-def line(value: Any) -> str | None:
-    """Return a text of one line; None if it is empty."""
-    return " ".join((text(value) or "").split()) or None
-
-
-def text(value: Any) -> str | None:
+def _text(_: str, value: Any) -> str | None:
     return _CONTROL.sub(" ", str(value or "")).strip() or None
 
 
-def tags(texts: Iterable[Any]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(filter(None, map(line, texts))))
+def _tags(_: str, value: Any) -> tuple[str, ...]:
+    if isinstance(value, str):
+        value = value.split("|" if "|" in value else ",")
+    names = (tag["name"] if isinstance(tag, Mapping) else tag for tag in value or ())
+    return tuple(dict.fromkeys(filter(None, map(_line, names))))
 
 
-def short_url(value: Any) -> tuple[str | None, str]:
+def password(_: str, value: Any) -> SourcePassword | None:
+    if value is True:
+        return SourcePassword("unknown")
+    clear = str(value or "")
+    is_bcrypt = re.match(r"\$2[abxy]?\$\d\d\$", clear)
+    return SourcePassword("bcrypt" if is_bcrypt else "plain", clear) if clear else None
+
+
+_READERS: Final[Mapping[str, Callable[[str, Any], Any]]] = {
+    **dict.fromkeys(("created_at", "starts_at", "expires_at"), moment),
+    **dict.fromkeys(("clicks", "max_clicks"), _count),
+    **dict.fromkeys(("internal_name", "external_id"), lambda _, value: _line(value)),
+    "archived": lambda _, value: is_true(value),
+    "destination_url": _url,
+    "expired_url": lambda field, value: _url(field, value) if value else None,
+    "notes": _text,
+    "password": password,
+    "tags": _tags,
+}
+
+
+def short_url(value: str) -> tuple[str | None, str]:
     """Return the host of a short URL, and its path decoded, without `/` at its ends."""
-    host, path = _SHORT_URL.match(str(value).strip()).groups()  # type: ignore[union-attr]
+    host, path = _SHORT_URL.match(value.strip()).groups()  # type: ignore[union-attr]
     if not path and "." not in host:
         host, path = "", host
-    return host.lower() or None, unquote(path).removesuffix("/")
+    return host.lower() or None, without_punycode(unquote(path).removesuffix("/"))
 
 
-def link_id(domain_name: str | None, path: str) -> str:
-    """Return the id of a link at a source that gives none."""
-    return f"{domain_name or ''}/{path}"
+def without_punycode(path: str) -> str:
+    """Return a path as it is printed: some services keep other letters as hostnames have them."""
+    try:
+        return re.sub(r"xn--([a-z0-9-]+)", lambda one: one[1].encode().decode("punycode"), path)
+    except UnicodeError:
+        return path
 
 
-def losses(record: Record, reasons: Mapping[str, str]) -> tuple[Loss, ...]:
-    """Return the fields that a record uses, of those that no link can hold."""
-    return tuple(Loss(name, reason) for name, reason in reasons.items() if record.get(name))
+def losses(record: Record, names: Mapping[str, str]) -> tuple[Loss, ...]:
+    """Return what a record has of the fields that no link can hold, listed below their reason."""
+    pairs = ((name, reason) for reason, listed in names.items() for name in listed.split())
+    return tuple(Loss(name, reason) for name, reason in pairs if record.get(name))
 
 
 def query_loss(destination_url: str) -> tuple[Loss, ...]:
@@ -135,17 +205,11 @@ def query_loss(destination_url: str) -> tuple[Loss, ...]:
     return (Loss("query", reason),) if "?" in destination_url else ()
 
 
-def password(value: Any) -> SourcePassword | None:
-    clear = str(value or "")
-    is_bcrypt = re.match(r"\$2[abxy]?\$\d\d\$", clear)
-    return SourcePassword("bcrypt" if is_bcrypt else "plain", clear) if clear else None
-
-
 @lru_cache(maxsize=1000)
-def country(value: str) -> str:
+def _country(text: str) -> str:
     """Return the ISO code of a code or an English name; empty if it is neither."""
-    code = value.strip().upper()
-    return code if code in COUNTRIES else country_code(value)
+    code = text.strip().upper()
+    return code if code in COUNTRIES else country_code(text)
 
 
 async def numbered(

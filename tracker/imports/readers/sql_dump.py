@@ -1,15 +1,17 @@
 """Rows of SQL dumps: of mysqldump and phpMyAdmin, pg_dump (COPY or INSERT), and SQLite. Pure."""
 
 import re
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, tzinfo
 from typing import Final, NamedTuple
 from zoneinfo import ZoneInfo
 
 from tracker.calendar import is_zone
-from tracker.imports.readers.text import BrokenFile, batches, head_text, texts_of
+from tracker.imports.readers.fields import Read, items_of
+from tracker.imports.readers.text import BrokenFile, batches, head_text
+from tracker.imports.source import FileFormat
 
-Tables = Mapping[str, Sequence[str]]
+Tables = Mapping[str, str]
 """The columns that a table must have, by the end of its name. A dump that names none has these."""
 
 
@@ -39,6 +41,9 @@ _SKIPPED: Final = re.compile(
     r"(?:\s++|--[^\n]*+\n|#[^\n]*+\n|\\[^\n]*+\n|/\*!\d*+|\*/|/\*(?!!).*?\*/)*+", re.DOTALL
 )
 _NOT_MYSQL: Final = re.compile(r"PRAGMA foreign_keys|PostgreSQL database dump|^COPY |^BEGIN ", re.M)
+_BEGINNING: Final = re.compile(
+    r"^(?:-- |/\*|CREATE TABLE|INSERT INTO|COPY|PRAGMA|SET|BEGIN)", re.MULTILINE | re.IGNORECASE
+)
 _CHARACTERS: Final = dict(zip("nrtbfv0Z", "\n\r\t\b\f\v\0\x1a", strict=True))
 _LINE_BREAK: Final = re.compile(r"'([^']+)',\s*char\((10|13)\)")
 
@@ -103,8 +108,9 @@ class _Rows:
         """Return which table a table of the dump is, and its columns; "" if it is not wanted."""
         named = re.findall(r"\w+", columns.lower()) if columns else self._created.get(name)
         for table, required in self._tables.items():
-            if name.endswith(table) and set(required) <= set(named or required):
-                return table, named or required
+            found = named or required.split()
+            if name.endswith(table) and set(required.split()) <= set(found):
+                return table, found
         return "", ()
 
     def _tuples(self, text: str, at: int) -> tuple[int, list[SqlRow]] | None:
@@ -181,10 +187,12 @@ def _zone(name: str) -> tzinfo:
         return UTC
 
 
-def sql_batches(pieces: AsyncIterator[bytes], tables: Tables) -> AsyncIterator[list[SqlRow]]:
-    return batches(texts_of(pieces), _Rows(tables))
+def sql_format(tables: Tables, reader: Callable[[], Read]) -> FileFormat:
+    """Return a format of dumps. A reader, made for each file, gets rows of the tables."""
 
+    def fits(head: bytes) -> bool:
+        return _BEGINNING.search(head_text(head)) is not None
 
-def is_sql(head: bytes) -> bool:
-    pattern = r"^(?:CREATE TABLE|INSERT INTO|COPY|PRAGMA|SET|-- |/\*|BEGIN)"
-    return re.search(pattern, head_text(head), re.MULTILINE | re.IGNORECASE) is not None
+    return FileFormat(
+        "SQL dump", fits, lambda pieces: items_of(batches(pieces, _Rows(tables)), reader())
+    )

@@ -8,25 +8,20 @@ from typing import Final, TypeVar
 from tracker.errors import BadRequest
 
 HEAD_BYTES: Final = 64 * 1024
-"""What is looked at before the first text. Rules for a whole file are decided by it."""
+"""The first text has at least so many. Rules for a whole file are decided by it."""
 
 MAX_CHARACTERS: Final = 16 * 1024 * 1024
 """Of one record."""
 
 T = TypeVar("T")
 Step = Callable[[str, int, bool], tuple[int, list[T]] | None]
-"""Takes records of a text from a place on: returns where they end, or None if it needs more text.
+"""Takes records of a text from a place on. Returns where they end, or None if it needs more text.
 The flag tells that there is no more."""
 
-_BOMS: Final = (
-    (codecs.BOM_UTF8, "utf-8-sig"),
-    (codecs.BOM_UTF16_LE, "utf-16"),
-    (codecs.BOM_UTF16_BE, "utf-16"),
-)
+_BOMS: Final = {"utf-8-sig": "efbbbf", "utf-16-le": "fffe", "utf-16-be": "feff"}
 _DECLARED: Final = re.compile(rb"(?:SET NAMES|client_encoding\s*=)\s*'?(\w+)", re.IGNORECASE)
-_DECLARED_CODECS: Final = {
+_CODECS: Final = {
     **dict.fromkeys((b"latin1", b"win1252"), "cp1252"),
-    **dict.fromkeys((b"cp1250", b"win1250"), "cp1250"),
     **dict.fromkeys((b"cp1251", b"win1251"), "cp1251"),
 }
 
@@ -44,22 +39,43 @@ codecs.register_error("windows-1252", _as_windows_1252)
 
 
 def _decoder(head: bytes) -> codecs.IncrementalDecoder:
-    """Return the decoder for a file: by its BOM or declaration, else UTF-8.
+    """Return a decoder by the BOM or what a dump declares, else of UTF-8.
 
     Bytes that are not UTF-8 are Windows-1252.
     """
     declared = _DECLARED.search(head)
-    encoding = _DECLARED_CODECS.get(declared[1].lower()) if declared else None
-    encoding = next((name for bom, name in _BOMS if head.startswith(bom)), encoding or "utf-8")
+    encoding = _CODECS.get(declared[1].lower(), "utf-8") if declared else "utf-8"
+    for name, bom in _BOMS.items():
+        encoding = name if head.startswith(bytes.fromhex(bom)) else encoding
     errors = "windows-1252" if encoding.startswith("utf-8") else "replace"
     return codecs.getincrementaldecoder(encoding)(errors)
 
 
 def head_text(head: bytes) -> str:
-    return _decoder(head).decode(head)
+    return _decoder(head).decode(head).removeprefix("\ufeff")
 
 
-async def texts_of(pieces: AsyncIterator[bytes]) -> AsyncIterator[str]:
+async def batches(pieces: AsyncIterator[bytes], step: Step[T]) -> AsyncIterator[list[T]]:
+    """Yield the records that `step` takes. Raises BrokenFile if it leaves something."""
+    text, needed, end = "", 0, "\n"
+    async for more, is_last in _texts(pieces):
+        end = more[-1:] or end
+        text += more + ("\n" if is_last and end != "\n" else "")
+        # Text that was not enough is looked at again when it has doubled: work stays linear.
+        if len(text) >= needed or is_last:
+            at = 0
+            while found := step(text, at, is_last):
+                at, records = found
+                yield records
+            text = text[at:]
+            needed = 2 * len(text)
+        if len(text) > MAX_CHARACTERS:
+            raise BrokenFile(f"file: has a record of more than {MAX_CHARACTERS} characters")
+    if text.strip():
+        raise BrokenFile("file: ends in the middle of a record, or is broken from here on")
+
+
+async def _texts(pieces: AsyncIterator[bytes]) -> AsyncIterator[tuple[str, bool]]:
     decoder, head = None, b""
     async for piece in pieces:
         if decoder is None:
@@ -67,31 +83,10 @@ async def texts_of(pieces: AsyncIterator[bytes]) -> AsyncIterator[str]:
             if len(head) < HEAD_BYTES:
                 continue
             decoder, piece = _decoder(head), head
-        yield decoder.decode(piece)
+            yield decoder.decode(piece).removeprefix("\ufeff"), False
+        else:
+            yield decoder.decode(piece), False
     if decoder is None:
         decoder = _decoder(head)
-        yield decoder.decode(head)
-    yield decoder.decode(b"", True) + "\n"
-
-
-async def batches(texts: AsyncIterator[str], step: Step[T]) -> AsyncIterator[list[T]]:
-    """Yield the records that `step` takes. Raises BrokenFile if it leaves something."""
-    text, needed = "", 0
-    async for more in texts:
-        text += more
-        # Text that was not enough is looked at again when it has doubled: work stays linear.
-        if len(text) >= needed:
-            at = 0
-            while found := step(text, at, False):
-                at, records = found
-                yield records
-            text = text[at:]
-            needed = 2 * len(text)
-        if len(text) > MAX_CHARACTERS:
-            raise BrokenFile(f"file: a record of more than {MAX_CHARACTERS} characters")
-    at = 0
-    while found := step(text, at, True):
-        at, records = found
-        yield records
-    if text[at:].strip():
-        raise BrokenFile("file: cannot be read from here on, or ends in the middle of a record")
+        yield decoder.decode(head).removeprefix("\ufeff"), False
+    yield decoder.decode(b"", True), True

@@ -6,64 +6,42 @@ from functools import partial
 from typing import Any, Final
 
 from tracker.errors import BadRequest
-from tracker.imports.item import SourceItem, SourceLink, SourceVisit
+from tracker.imports.item import SourceItem, SourceLink
 from tracker.imports.readers import fields
-from tracker.imports.readers.api_pages import Parameters, listed, offset, pages
+from tracker.imports.readers.csv_links import csv_format
 from tracker.imports.readers.fields import Record, items_of
-from tracker.imports.readers.mapped_csv import csv_format
-from tracker.imports.readers.sql_dump import SqlRow, is_sql, sql_batches
-from tracker.imports.source import FileFormat, Items, Source, SourceApi
+from tracker.imports.readers.json_records import Parameters, listed, offset, pages
+from tracker.imports.readers.sql_dump import SqlRow, sql_format
+from tracker.imports.source import Items, Source, SourceApi
 
 _TABLES: Final = {
-    "url": ("keyword", "url", "title", "timestamp", "ip", "clicks"),
-    "log": (
-        "click_id", "click_time", "shorturl", "referrer", "user_agent", "ip_address", "country_code"
-    ),
-}  # fmt: skip
+    "url": "keyword url title timestamp ip clicks",
+    "log": "click_id click_time shorturl referrer user_agent ip_address country_code",
+}
 _API: Final = "yourls-api.php"
 _PAGE: Final = 500
 
 
 def _row(number: int, row: SqlRow) -> Iterable[SourceItem]:
-    values = row.values
     if row.table == "url":
-        yield _link(values["keyword"] or "", number, values, row.zone)
-    else:
-        yield _visit(values["shorturl"] or "", values, int(values["click_id"] or ""))
+        return _link(number, row.values, row.zone)
+    return _visit(row.values["shorturl"] or "", int(row.values["click_id"] or ""), row.values)
 
 
-def _link(path: str, row: int, record: Record, zone: tzinfo = UTC) -> SourceLink:
-    return SourceLink(
-        id=fields.link_id(None, path),
-        row=row,
-        domain_name=None,
-        path=path,
-        destination_url=fields.destination("url", record["url"]),
-        internal_name=fields.line(record.get("title")),
+def _link(number: int, record: Record, zone: tzinfo = UTC) -> Iterable[SourceItem]:
+    yield fields.link(
+        number,
+        record,
+        "destination_url:url internal_name:title clicks",
+        path=record.get("keyword") or fields.short_url(record["shorturl"])[1],
         created_at=fields.moment("timestamp", record.get("timestamp"), zone),
         pass_query=False,
-        clicks=fields.count("clicks", record.get("clicks")),
     )
 
 
-def _visit(path: str, record: Record, number: int = 0) -> SourceVisit:
-    referrer = record["referrer"] or ""
-    return SourceVisit(
-        link_id=fields.link_id(None, path),
-        at=fields.required_moment("click_time", record["click_time"]),
-        number=number,
-        referrer="" if referrer == "direct" else referrer,
-        user_agent=record["user_agent"] or "",
-        country=fields.country(record["country_code"] or ""),
-    )
-
-
-def _listed(number: int, record: Record) -> Iterable[SourceItem]:
-    yield _link(record.get("keyword") or fields.short_url(record["shorturl"])[1], number, record)
-
-
-def _visits(path: str, _: int, record: Record) -> Iterable[SourceItem]:
-    yield _visit(path, record)
+def _visit(path: str, number: int, record: Record) -> Iterable[SourceItem]:
+    names = "click_time referrer user_agent country_code"
+    yield fields.visit(fields.link_id(None, path), number, record, names)
 
 
 async def _read_api(api: SourceApi) -> Items:
@@ -71,19 +49,19 @@ async def _read_api(api: SourceApi) -> Items:
     call: Parameters = {"format": "json"}
     try:
         answer = await api.get(_API, {**call, "action": "shlink-list"})
-    except BadRequest:
+    except BadRequest as error:
+        yield fields.refused(0, f"visits: come by the import plugin alone: {error.message}")
         stats = {**call, "action": "stats", "filter": "last", "limit": _PAGE, "start": 0}
-        records = pages(api, _API, stats, "links", offset("start", _PAGE))
-        async for item in items_of(records, _listed):
-            yield item
-        return
-    async for item in items_of(_alone(listed(_API, answer, "result")), _listed):
+        links = pages(api, _API, stats, "links", offset("start", _PAGE))
+    else:
+        links, stats = _alone(listed(_API, answer, "result")), {}
+    async for item in items_of(links, _link):
         yield item
-        if isinstance(item, SourceLink) and item.clicks != 0:
+        if not stats and isinstance(item, SourceLink) and item.clicks != 0:
             path = {**call, "action": "shlink-link-visits", "shortCode": item.path}
             visits = listed(_API, await api.get(_API, path), "result")
             visits.sort(key=lambda visit: str(visit["click_time"]))
-            made = items_of(_alone(visits), partial(_visits, item.path))
+            made = items_of(_alone(visits), partial(_visit, item.path))
             async for visit in fields.numbered(made):
                 yield visit
 
@@ -96,7 +74,7 @@ YOURLS: Final = Source(
     name="yourls",
     label="YOURLS",
     files=(
-        FileFormat("SQL dump", is_sql, lambda pieces: items_of(sql_batches(pieces, _TABLES), _row)),
+        sql_format(_TABLES, lambda: _row),
         csv_format("CSV of the export plugin", "source_url", "destination_url", pass_query=False),
     ),
     key_headers=lambda _: {},

@@ -1,0 +1,10 @@
+PRAGMA foreign_keys=OFF;
+BEGIN TRANSACTION;
+CREATE TABLE `users` (`id` integer not null primary key autoincrement, `email` varchar(255) not null);
+INSERT INTO users VALUES(1,'a@ex.test');
+CREATE TABLE IF NOT EXISTS "domains" (`id` integer not null primary key autoincrement, `address` varchar(255) not null, `homepage` varchar(255), foreign key(`user_id`) references `users`(`id`));
+INSERT INTO domains VALUES(7,'go.ex.test',NULL);
+CREATE TABLE IF NOT EXISTS "links" (`id` integer not null primary key autoincrement, `address` varchar(255) not null, `description` varchar(255), `banned` boolean not null default '0', `domain_id` integer, `password` varchar(255), `expire_in` datetime, `target` varchar(2097152) not null, `user_id` integer, `visit_count` integer not null default '0', `uuid` char(36) not null default (lower(hex(randomblob(4))) || '-' || lower(hex(randomblob(2)))), `created_at` datetime not null default CURRENT_TIMESTAMP, `updated_at` datetime not null default CURRENT_TIMESTAMP, CONSTRAINT `links_user_id_foreign` FOREIGN KEY (`user_id`) REFERENCES `users` (`id`) ON DELETE CASCADE);
+INSERT INTO links VALUES(1,'aB3',replace(replace('It''s one\r\nof two (\lines)','\r',char(13)),'\n',char(10)),0,7,'$2a$12$abcdefghijklmnopqrstuuAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA','2026-12-31 23:00:00','https://ex.test/',1,9,'6f1c0000-0000-4000-8000-000000000001','2026-01-01 00:00:00','2026-01-01 00:00:00');
+INSERT INTO links VALUES(2,'bad',unistr('Tab\u0009, \\ and \u00e4'),1,NULL,NULL,NULL,'https://ex.test/b',1,0,'6f1c0000-0000-4000-8000-000000000002','2026-01-01 00:00:00','2026-01-01 00:00:00');
+COMMIT;

@@ -1,0 +1,227 @@
+"""CSV as programs and spreadsheets write it, and links in it. Pure.
+
+The delimiter is `,`, `;` or a tab. Columns follow from their headings, or as the user maps them.
+"""
+
+import csv
+import io
+import re
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Final
+
+from tracker.errors import BadRequest
+from tracker.imports.item import SourceItem, SourceLink
+from tracker.imports.readers import fields
+from tracker.imports.readers.text import HEAD_BYTES, MAX_CHARACTERS, batches, head_text
+from tracker.imports.source import ColumnMapping, Columns, FileFormat, Items, Pieces, Preview
+
+MAX_FIELD_CHARACTERS: Final = 256 * 1024
+"""A quote that nothing closes within it is a character."""
+
+PREVIEWED: Final = 20
+
+Headings = Mapping[str, str]
+"""The headings of each field, without case, spaces and `_`; the first that is there is read."""
+
+_LINK_HEADINGS: Final[Headings] = {
+    "id": "linkid id",
+    "source_url": "customlink custombitlink shortlink shorturl link bitlink source",
+    "aliases": "link bitlink",
+    "domain_name": "domain domainname host",
+    "path": "shortcode slug keyword path alias backhalf code shortid key address",
+    "destination_url": "destinationurl longurl target destination originalurl longlink url",
+    "internal_name": "title internalname name label",
+    "tags": "tags tag",
+    "archived": "archived",
+    "created_at": "createdat created datecreated creationdate timestamp date",
+    "starts_at": "startsat validsince",
+    "expires_at": "expiresat expiry expires expiration expirationdate validuntil expireat",
+    "expired_url": "expiredurl",
+    "max_clicks": "maxclicks maxvisits clickslimit",
+    "notes": "notes note comments comment description",
+    "external_id": "externalid",
+    "password": "password",
+    "clicks": "clicks visits hits totalclicks visitcount engagements",
+}
+_READ_AS_THEY_ARE: Final = (
+    "destination_url internal_name tags archived created_at starts_at expires_at expired_url"
+    " max_clicks notes external_id password clicks"
+)
+_GUARD: Final = re.compile(r"^'(?=[\s\"']*[=+\-@\t\r\uff1d\uff0b\uff0d\uff20])")
+_DELIMITERS: Final = ",;\t"
+# Excel may name the delimiter in a first line.
+_NAMED: Final = re.compile(r"sep=(.)\r?\n")
+_LINE_END: Final = r"(?:\r\n|\n|\r(?=[^\n]))"
+_LINE: Final = re.compile(rf"[^\r\n]*+{_LINE_END}")
+
+csv.field_size_limit(MAX_CHARACTERS)
+
+
+class _Rows:
+    """Takes the rows that are whole; blank lines are rows without cells."""
+
+    _delimiter = ""
+
+    def __call__(self, text: str, at: int, is_last: bool) -> tuple[int, list[list[str]]] | None:
+        if not self._delimiter:
+            return self._begin(text)
+        whole = self._whole.match(text, at)
+        if whole and whole.end() > at:
+            return whole.end(), self._split(whole[0])
+        line = _LINE.match(text, at)
+        if line and (is_last or len(text) - at > MAX_FIELD_CHARACTERS):
+            return line.end(), [line[0].rstrip("\r\n").split(self._delimiter)]
+        return None
+
+    def _split(self, text: str) -> list[list[str]]:
+        return list(csv.reader(io.StringIO(text, newline=""), delimiter=self._delimiter))
+
+    def _begin(self, text: str) -> tuple[int, list[list[str]]] | None:
+        named = _NAMED.match(text)
+        line = re.sub(r'"[^"]*"', "", text.lstrip()).partition("\n")[0]
+        self._delimiter = named[1] if named else max(_DELIMITERS, key=line.count)
+        one = re.escape(self._delimiter)
+        field = rf'(?:"(?:[^"]++|"")*+"[^{one}\r\n]*+|[^{one}"\r\n][^{one}\r\n]*+|)'
+        self._whole = re.compile(rf"(?:{field}(?:{one}{field})*+{_LINE_END})*+")
+        return (named.end(), [[]]) if named else (0, [])
+
+
+def csv_batches(pieces: Pieces) -> AsyncIterator[list[list[str]]]:
+    return batches(pieces, _Rows())
+
+
+def first_rows(head: bytes) -> list[list[str]]:
+    """Return the rows at the beginning of a file, without blank ones and the last."""
+    step, text, at = _Rows(), head_text(head) + "\n", 0
+    rows: list[list[str]] = []
+    while found := step(text, at, True):
+        at, more = found
+        rows += filter(any, more)
+    return rows[:-1] if len(head) >= HEAD_BYTES else rows
+
+
+def columns_of(cells: Sequence[str], known: Headings = _LINK_HEADINGS) -> Columns:
+    """Guess the columns by the first row. Without headings a path follows the destination."""
+    urls = [at for at, one in enumerate(cells) if "://" in one]
+    if len(urls) > 1:
+        return {"source_url": urls[0], "destination_url": urls[1]}
+    if urls:
+        return {"destination_url": urls[0], "path": urls[0] + 1}
+    plain, found = list(map(_plain, cells)), dict[str, int]()
+    for field, names in known.items():
+        columns = (plain.index(name) for name in names.split() if name in plain)
+        if (free := next((at for at in columns if at not in found.values()), None)) is not None:
+            found[field] = free
+    return found
+
+
+def _has_headings(cells: Sequence[str]) -> bool:
+    return not any("://" in one for one in cells)
+
+
+def _plain(heading: str) -> str:
+    return re.sub(r"[\s_]", "", heading).lower()
+
+
+class CsvRows:
+    """Makes items of rows by `read`. Without `columns` they follow from the first row."""
+
+    def __init__(
+        self,
+        read: fields.Read,
+        columns: Columns | None = None,
+        *,
+        known: Headings = _LINK_HEADINGS,
+        is_guarded: bool = False,
+    ) -> None:
+        self._read, self._columns, self._known = read, columns, known
+        self._is_guarded = is_guarded
+        self._is_first = True
+
+    def __call__(self, number: int, cells: Sequence[str]) -> Iterable[SourceItem]:
+        if not any(cells):
+            return ()
+        is_first, self._is_first = self._is_first, False
+        if is_first and self._columns is None:
+            self._columns = columns_of(cells, self._known)
+        if is_first and _has_headings(cells):
+            return _repeated(number, cells)
+        if self._is_guarded:
+            cells = [_GUARD.sub("", one) for one in cells]
+        columns = self._columns or {}
+        record = {name: cells[at].strip() for name, at in columns.items() if at < len(cells)}
+        return fields.items_of_row(self._read, number, record)
+
+
+def _repeated(number: int, headings: Sequence[str]) -> Iterable[SourceItem]:
+    plain = list(map(_plain, headings))
+    for at, one in enumerate(plain):
+        if one and one in plain[:at]:
+            yield fields.refused(number, f"{headings[at]}: is there twice; the first is read")
+
+
+def _link(
+    number: int,
+    record: fields.Record,
+    *,
+    hosts: Sequence[str],
+    pass_query: bool,
+    replaces_query: bool,
+) -> Iterable[SourceLink]:
+    printed = record.get("source_url") or record.get("aliases")
+    host, path = fields.short_url(printed or "")
+    path = record.get("path", "").strip("/") or path
+    if not (path or printed):
+        raise BadRequest("path: a path or a short URL is required")
+    host = record.get("domain_name", "").lower() or host
+    others = map(fields.short_url, record.get("aliases", "").split())
+    domain_name = None if host in hosts else host
+    yield fields.link(
+        number,
+        record,
+        _READ_AS_THEY_ARE,
+        id=record.get("id") or fields.link_id(domain_name, path),
+        domain_name=domain_name,
+        path=path,
+        aliases=tuple(other for where, other in others if where == host and other != path),
+        pass_query=pass_query,
+        losses=fields.query_loss(record.get("destination_url", "") if replaces_query else ""),
+    )
+
+
+def csv_format(
+    name: str,
+    *required: str,
+    is_guarded: bool = False,
+    hosts: Sequence[str] = (),
+    pass_query: bool = True,
+    replaces_query: bool = False,
+) -> FileFormat:
+    """Return a format of CSV of links, which has the `required` fields.
+
+    Links at `hosts`, which everybody shares, come to the default domain.
+    """
+    make = partial(_link, hosts=hosts, pass_query=pass_query, replaces_query=replaces_query)
+
+    def read(pieces: Pieces, columns: Columns | None = None) -> Items:
+        rows = CsvRows(make, columns, is_guarded=is_guarded)
+        return fields.items_of(csv_batches(pieces), rows)
+
+    def fits(head: bytes) -> bool:
+        rows = first_rows(head)
+        return bool(rows) and set(required) <= set(columns_of(rows[0]))
+
+    return FileFormat(name, fits, read, ColumnMapping(_preview, read))
+
+
+async def _preview(pieces: Pieces) -> Preview:
+    head = b""
+    async for piece in pieces:
+        head += piece
+        if len(head) >= HEAD_BYTES:
+            break
+    first, *others = first_rows(head) or [[]]
+    if _has_headings(first):
+        return Preview(first, columns_of(first), others[:PREVIEWED])
+    return Preview((), columns_of(first), [first, *others][:PREVIEWED])

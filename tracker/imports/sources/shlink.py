@@ -1,0 +1,138 @@
+"""Shlink: its API with rules and visits, the CSVs of its clients, and the CSV that it imports."""
+
+from collections.abc import AsyncIterator, Iterable
+from functools import partial
+from typing import Any, Final
+from urllib.parse import quote
+
+from tracker.errors import BadRequest
+from tracker.imports.item import Loss, SourceItem, SourceLink
+from tracker.imports.readers import fields
+from tracker.imports.readers.csv_links import (
+    CsvRows,
+    columns_of,
+    csv_batches,
+    csv_format,
+    first_rows,
+)
+from tracker.imports.readers.fields import Record, items_of, numbered
+from tracker.imports.readers.json_records import Parameters, listed, pages
+from tracker.imports.source import FileFormat, Items, Pieces, Source, SourceApi
+
+_LINKS: Final = "rest/v3/short-urls"
+_PAGE: Final = 500
+_ORPHANS: Final = ("invalid_short_url", "base_url", "regular_404")
+_VISIT_FIELDS: Final = "visitedurl date potentialbot useragent referer country type"
+_VISIT_HEADINGS: Final = {name: name for name in _VISIT_FIELDS.split()}
+
+
+def _link(number: int, record: Record) -> Iterable[SourceItem]:
+    visits = record.get("visitsSummary") or {"total": record.get("visitsCount")}
+    passes = record.get("forwardQuery", True)
+    yield fields.link(
+        number,
+        {**record, **record["meta"], "visits": visits["total"]},
+        "destination_url:longUrl internal_name:title tags created_at:dateCreated clicks:visits"
+        " starts_at:validSince expires_at:validUntil max_clicks:maxVisits",
+        domain_name=record["domain"],
+        path=record["shortCode"],
+        pass_query=passes,
+        losses=(
+            *map(_rule_loss, record.get("redirectRules", ())),
+            *fields.losses(record, {"no robots.txt names links": "crawlable"}),
+            *(fields.query_loss(record["longUrl"]) if passes else ()),
+        ),
+    )
+
+
+def _rule_loss(rule: Record) -> Loss:
+    conditions = " and ".join(
+        " ".join(filter(None, (one["type"], one.get("matchKey"), one.get("matchValue"))))
+        for one in rule["conditions"]
+    )
+    return Loss("redirectRules", f"{fields.NO_RULES}, not {rule['longUrl']} if {conditions}")
+
+
+def _visit(link_id: str, _: int, record: Record) -> Iterable[SourceItem]:
+    place = record.get("visitLocation") or {}
+    names, is_bot = "date referer userAgent countryCode", record.get("potentialBot") is True
+    yield fields.visit(link_id, 0, {**record, **place}, names, is_bot)
+
+
+async def _with_rules(api: SourceApi) -> AsyncIterator[list[Any]]:
+    def following(parameters: Parameters, answer: Any, _: Any) -> Parameters | None:
+        page, last = int(parameters["page"]), answer["shortUrls"]["pagination"]["pagesCount"]
+        return {"page": page + 1} if page < last else None
+
+    first: Parameters = {"page": 1, "itemsPerPage": _PAGE, "orderBy": "dateCreated-ASC"}
+    async for batch in pages(api, _LINKS, first, "shortUrls.data", following):
+        for one in batch:
+            if one.get("hasRedirectRules"):
+                path = _path(one["shortCode"], "redirect-rules")
+                rules = await api.get(path, _domain(one["domain"]))
+                one["redirectRules"] = listed(path, rules, "redirectRules")
+        yield batch
+
+
+def _path(code: str, of: str) -> str:
+    return f"{_LINKS}/{quote(code, safe='')}/{of}"
+
+
+def _domain(name: str | None) -> Parameters:
+    return {"domain": name} if name else {}
+
+
+async def _visits(api: SourceApi, link: SourceLink) -> AsyncIterator[list[Any]]:
+    """Yield the visits from the oldest. Pages begin with the newest, and move on meanwhile."""
+    path, read, total = _path(link.path, "visits"), 0, link.clicks or 0
+    page = -(-total // _PAGE)
+    while read < total and page > 0:
+        sent = {**_domain(link.domain_name), "page": page, "itemsPerPage": _PAGE}
+        answer = await api.get(path, sent)
+        visits = listed(path, answer, "visits.data")
+        # A visit's place from the oldest is the same on whichever page it is.
+        oldest = answer["visits"]["pagination"]["totalItems"] - (page - 1) * _PAGE - len(visits)
+        found = visits[::-1][read - oldest :] if oldest <= read else []
+        yield found
+        read += len(found)
+        page += -1 if oldest <= read else 1
+
+
+async def _read_api(api: SourceApi) -> Items:
+    async for item in items_of(_with_rules(api), _link):
+        yield item
+        if isinstance(item, SourceLink):
+            async for visit in numbered(items_of(_visits(api, item), partial(_visit, item.id))):
+                yield visit
+
+
+def _csv_visit(_: int, record: Record) -> Iterable[SourceItem]:
+    if record.get("type") in _ORPHANS or not record.get("visitedurl"):
+        raise BadRequest("visitedUrl: is that of no link")
+    link_id = fields.link_id(*fields.short_url(record["visitedurl"]))
+    is_bot = record.get("potentialbot", "").lower() in ("true", "1", "potential bot")
+    yield fields.visit(link_id, 0, record, "date referer useragent country", is_bot)
+
+
+def _are_visits(head: bytes) -> bool:
+    rows = first_rows(head)
+    return bool(rows) and {"visitedurl", "date"} <= set(columns_of(rows[0], _VISIT_HEADINGS))
+
+
+def _read_visits(pieces: Pieces) -> Items:
+    rows = CsvRows(_csv_visit, known=_VISIT_HEADINGS)
+    return numbered(items_of(csv_batches(pieces), rows), is_newest_first=True)
+
+
+SHLINK: Final = Source(
+    name="shlink",
+    label="Shlink",
+    files=(
+        FileFormat("CSV of visits", _are_visits, _read_visits),
+        csv_format(
+            "CSV of links, without dates, limits and rules", "destination_url", replaces_query=True
+        ),
+    ),
+    key_headers=lambda key: {"X-Api-Key": key},
+    read_api=_read_api,
+)
