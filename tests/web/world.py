@@ -86,6 +86,11 @@ async def a_conversion(services: Services, account_id: UUID) -> int:
     return int(event["_id"])
 
 
+async def an_external_id(_: Services, __: UUID) -> int:
+    """Return an id that no link has: such a request creates one."""
+    return next(_EVENT_IDS)
+
+
 async def a_key(services: Services, account_id: UUID) -> UUID:
     return (await services.access.api_keys.create(account_id, "A key", ["keys:write"]))[0].id
 
@@ -147,6 +152,7 @@ MAKERS: dict[str, Maker] = {
     "/api/shares/": a_share,
     "/api/views/": a_view,
     "/api/short-links/": a_short_link,
+    "/api/short-links/external/": an_external_id,
     "/api/tags/": a_tag,
     "/api/domains/": a_domain,
     "/api/event-configs/": an_event_config,

@@ -35,6 +35,7 @@ from tracker.ingest.drain_number import DrainNumber
 from tracker.ingest.plan import BatchRules, StoredPart, WriteSet, account_of
 from tracker.ingest.record import Record
 from tracker.journal.backlog import Backlog
+from tracker.links.lists.last_clicks import LastClicks
 from tracker.loops import cancel_and_wait
 from tracker.metrics import CONVERSIONS_REFUSED, DRAINED
 from tracker.reports.joint_counts.due_accounts import StoredTally
@@ -86,6 +87,7 @@ class Drain:
         self._pending_ttl = timedelta(days=pending_event_days) if pending_event_days else None
         self._writer = BatchWriter(stores.mongodb, drain_number, queue)
         self.stored = StoredTally()
+        self.last_clicks = LastClicks(stores.mongodb)
 
     async def apply(self, records: Sequence[Record]) -> None:
         """Store and count the records; stored ones change nothing. `ingest/faults` sorts errors."""
@@ -173,6 +175,7 @@ class Drain:
                 DRAINED.labels("click").inc(len(write_set.clicks))
                 DRAINED.labels("event").inc(len(write_set.events))
                 self.stored.add(write_set.new_of_accounts())
+                await self.last_clicks.add(write_set.clicks)
                 _count_refused(write_set.events)
                 return write_set
         raise WriteConflict

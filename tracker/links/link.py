@@ -27,6 +27,7 @@ class Link(LinkFields, frozen=True, kw_only=True):
     slug: str
     created_at: datetime
     version: int
+    last_click_at: datetime | None = None
 
 
 class CachedLink(Versioned, frozen=True, kw_only=True, array_like=True):

@@ -35,10 +35,11 @@ class LinkOptions(msgspec.Struct, frozen=True, kw_only=True):
     no_referrer: bool = False
     notes: str | None = None
     opening_clicks: int = 0
+    external_id: str | None = None
 
 
 NAMES: Final = LinkOptions.__struct_fields__
-_DEFAULTS: Final[Mapping[str, Any]] = msgspec.structs.asdict(LinkOptions())
+_DEFAULTS: Final = {**msgspec.structs.asdict(LinkOptions()), "last_click_at": None}
 
 
 def without_defaults(fields: Mapping[str, Any]) -> dict[str, Any]:

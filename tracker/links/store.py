@@ -77,32 +77,32 @@ class Links:
         self._cache = cache
 
     async def create(self, new: NewLink) -> Link:
-        """Store a new link and return it. Raises BadRequest if its slug is taken on its domain."""
-        [link] = await self.create_all([new], field="slug")
+        """Store a new link and return it. Raises BadRequest if its slug or id is taken."""
+        [link] = await self.create_all([new], at="")
         return link
 
     async def create_all(
         self,
         new: Sequence[NewLink],
         in_transaction: InTransaction | None = None,
-        field: str = "links[{}].slug",
+        at: str = "links[{}].",
     ) -> list[Link]:
-        """Store all links in one transaction, or none. Raises BadRequest for a taken slug."""
+        """Store all links in one transaction, or none. Raises BadRequest for a taken slug or id."""
         for _ in range(_MAX_SLUG_ATTEMPTS):
             links = [_new(one, one.slug or new_slug()) for one in new]
             taken = await self._insert(links, in_transaction)
             if taken is None:
                 await asyncio.gather(*map(self._publish_new, links))
                 return links
-            if new[taken].slug:
+            index, field = taken
+            if new[index].slug or field != "slug":
                 break
-        message = f"{field.format(taken)}: already taken on this domain"
-        raise BadRequest(message, code=ErrorCode.ALREADY_TAKEN)
+        raise _refused(f"{at.format(index)}{field}")
 
     async def _insert(
         self, links: Sequence[Link], in_transaction: InTransaction | None
-    ) -> int | None:
-        """Return the index of the first link whose slug is taken; None if all are stored."""
+    ) -> tuple[int, str] | None:
+        """Return the index of a link and its field that is taken; None if all are stored."""
         rows = [_document(link) for link in links]
 
         async def insert(session: MongoSession) -> None:
@@ -115,9 +115,7 @@ class Links:
         try:
             await run_in_transaction(self._database, insert)
         except OperationFailure as error:
-            if error.code != DUPLICATE_KEY or error.details is None:
-                raise
-            return int(error.details["index"])
+            return _taken(error)
         return None
 
     async def has_slug(self, domain_id: UUID | None, slug: str) -> bool:
@@ -191,8 +189,8 @@ class Links:
     ) -> list[Link]:
         """Set the fields from `fields_of` on all links, archived ones too, in one transaction.
 
-        `in_transaction` gets the changed links. Raises BadRequest if options exclude each other,
-        Unavailable without Redis, whose copies would be outdated.
+        `in_transaction` gets the changed links. Raises BadRequest if options exclude each other or
+        an external id is taken, Unavailable without Redis, whose copies would be outdated.
         """
         await asyncio.gather(*(self._cache.begin_update(_name(link)) for link in links))
 
@@ -208,7 +206,10 @@ class Links:
             await add(self._database, difference(before, after), session)
             return {one.after.id: one.after for one in revisions}
 
-        revised = await run_in_transaction(self._database, revise)
+        try:
+            revised = await run_in_transaction(self._database, revise)
+        except OperationFailure as error:
+            raise _refused(_taken(error)[1]) from None
         changed = [revised[link.id] for link in links if revised[link.id] != link]
         await asyncio.gather(*map(self._publish, changed))
         return [revised[link.id] for link in links]
@@ -240,6 +241,16 @@ class Links:
         """Return the link, even an archived one; None if there is none."""
         return await self._pages.by_id(link_id)
 
+    async def by_external_id(self, account_id: UUID, external_id: str) -> Link | None:
+        """Return the link, even an archived one, or one that was stored this moment."""
+        wanted = {"account_id": account_id, "external_id": external_id}
+
+        async def find(session: MongoSession) -> Link | None:
+            row = await self._links.find_one(wanted, session=session, hint="by_external_id")
+            return None if row is None else as_struct(Link, row)
+
+        return await run_in_transaction(self._database, find)
+
     async def find_all(
         self, ids: Collection[UUID], session: MongoSession | None = None
     ) -> dict[UUID, Link]:
@@ -256,6 +267,21 @@ class Links:
 
     async def _publish(self, link: Link) -> None:
         await self._cache.changed(_name(link), cached_link(link), link.version)
+
+
+def _taken(error: OperationFailure) -> tuple[int, str]:
+    """Return the index of a refused write and the last field of the unique index.
+
+    Raises any other error again.
+    """
+    if error.code != DUPLICATE_KEY or error.details is None:
+        raise error
+    return int(error.details["index"]), [*error.details["keyPattern"]][-1]
+
+
+def _refused(field: str) -> BadRequest:
+    within = "on this domain" if field.endswith("slug") else "in this account"
+    return BadRequest(f"{field}: already taken {within}", code=ErrorCode.ALREADY_TAKEN)
 
 
 def _name(link: Link) -> str:

@@ -10,6 +10,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from functools import partial
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
+from pymongo.errors import PyMongoError
+
 from tracker.ingest.drain_number import DrainNumber
 from tracker.ingest.notification import notify_overdue_loop
 from tracker.ingest.services import DrainParts
@@ -90,6 +92,7 @@ DRAINING: Final[tuple[Loop[DrainParts], ...]] = (
     # Never given up: clicks are drained without them.
     Loop("joint_counts", lambda d, stop: d.joint_counts.run(stop)),
     Loop("overflow", lambda d, stop: d.overflow.run(stop)),
+    Loop("last_clicks", lambda d, stop: d.drain.last_clicks.run(stop)),
     Loop("link_lists", lambda d, stop: d.link_lists.run(stop)),
     Loop("partitions", lambda d, stop: d.readers.run(stop), when=lambda d: not d.has_partitions),
     # MongoDB's client often waits for the event loop beside visitors, and a second batch uses that
@@ -182,6 +185,8 @@ async def draining(services: Services) -> AsyncIterator[None]:
                     task.cancel()
             await asyncio.wait(tasks)
             await parts.counters.publish()
+            with contextlib.suppress(PyMongoError):
+                await parts.drain.last_clicks.store()
             for consumer in (parts.consumer, parts.helper, parts.overflow):
                 await consumer.deregister()
 

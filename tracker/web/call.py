@@ -77,6 +77,10 @@ class Call(PublicCall[Room, Query, Body], Generic[Room, Query, Body], frozen=Tru
     """
 
     principal: Principal
+    sent: frozenset[str]
+    """The names of the fields in the body."""
+    external_ids: tuple[str, ...]
+    """The texts in the path."""
     signed_in: Session | None
     ids: tuple[UUID, ...]
     event_ids: tuple[int, ...]

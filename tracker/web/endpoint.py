@@ -17,7 +17,8 @@ from tracker.web.limits import MAX_BODY_BYTES, MAX_IGNORED_BODY_BYTES, MAX_UPLOA
 from tracker.web.openapi_parts import BINARY, TEXT, OpenApiPart
 
 EVENT_ID: Final = "event_id"
-"""The path parameter for the id of an event. Other parameters are UUIDs."""
+EXTERNAL_ID: Final = "external_id"
+"""The path parameters for the id of an event, and for the client's id, a text. Others are UUIDs."""
 
 _PARAMETER = re.compile(r"\{(\w+)\}")
 
@@ -76,7 +77,7 @@ Run = TypeVar("Run", bound=Callable[[Any], Awaitable[Any]])
 class Endpoint(NamedTuple):
     """A method and path that a function answers. `Endpoints` makes it.
 
-    - `path` has the names of ids in braces. They are UUIDs, except `{event_id}`.
+    - `path` has the names of ids in braces. They are UUIDs, except the two above.
     - `answer` has the possible types of the answer, or is the media type of `Content` or a stream.
     - `example` is a valid body; the account is added to it.
     - `check` raises BadRequest if a body breaks a rule that needs the services.

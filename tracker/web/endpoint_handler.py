@@ -33,7 +33,7 @@ class EndpointHandler(Handler):
         async with TimeLimits(self.web.mongodb.database):
             await self.run_endpoint(self.endpoint, path)
 
-    get = post = patch = delete = _run
+    get = post = put = patch = delete = _run
 
     @property
     def endpoint(self) -> Endpoint:

@@ -31,7 +31,7 @@ from tracker.errors import BadRequest, Forbidden, Unauthorized
 from tracker.http.exchange import Exchange
 from tracker.ids import parse_event_id, parse_id
 from tracker.web.call import Call, Nothing
-from tracker.web.endpoint import EVENT_ID, Endpoint, Upload
+from tracker.web.endpoint import EVENT_ID, EXTERNAL_ID, Endpoint, Upload
 from tracker.web.endpoint_handler import EndpointHandler
 from tracker.web.event_stream import EventStream, EventStreamAnswer
 from tracker.web.export import FileFormat, check_export_request, requested_format
@@ -39,6 +39,7 @@ from tracker.web.export_stream import ExportStream
 from tracker.web.incoming_body import IncomingBody
 from tracker.web.limits import LARGE_BODY_BYTES, MAX_API_KEY_CHARACTERS
 from tracker.web.parameters import Parsed, parse_query
+from tracker.web.schema import trimmed
 from tracker.web.services import WebProcess
 
 _BEARER = re.compile(rf"(?i:bearer) +([\x21-\x7e]{{1,{MAX_API_KEY_CHARACTERS}}})")
@@ -70,7 +71,7 @@ class ProtectedHandler(EndpointHandler):
 
     def decode_argument(self, value: bytes, name: str | None = None) -> str:
         """Return a part of the path as text. Anything but UTF-8 fails later, as an invalid id."""
-        return value.decode(errors="replace")
+        return value.decode(errors="replace").replace("\ufffd", "\0")
 
     async def prepare(self) -> None:  # type: ignore[override]
         del self.SUPPORTED_METHODS
@@ -150,6 +151,7 @@ class ProtectedHandler(EndpointHandler):
         ids, event_ids = _parsed_path(endpoint, path)
         query = parse_query(endpoint.query, self.request.query)
         body = await self._parsed_body(endpoint.body)
+        named = zip(endpoint.id_names, path, strict=True)
         file_format = self._format(endpoint, query if endpoint.body is Nothing else body)
         if endpoint.check is not None:
             await endpoint.check(self.services, body.value)
@@ -164,6 +166,8 @@ class ProtectedHandler(EndpointHandler):
             query=query.value,
             body=body.value,
             principal=self.principal,
+            sent=body.sent,
+            external_ids=tuple(trimmed(*one) for one in named if one[0] == EXTERNAL_ID),
             signed_in=self.signed_in.session if self.signed_in else None,
             ids=ids,
             event_ids=event_ids,
@@ -270,5 +274,5 @@ def _parsed_path(
 ) -> tuple[tuple[UUID, ...], tuple[int, ...]]:
     """Return the UUIDs in the path, and the ids of events. Raises BadRequest if one is invalid."""
     named = list(zip(endpoint.id_names, path, strict=True))
-    ids = tuple(parse_id(name, text) for name, text in named if name != EVENT_ID)
+    ids = tuple(parse_id(name, text) for name, text in named if name not in (EVENT_ID, EXTERNAL_ID))
     return ids, tuple(parse_event_id(name, text) for name, text in named if name == EVENT_ID)

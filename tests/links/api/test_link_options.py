@@ -21,6 +21,7 @@ DEFAULTS: dict[str, Any] = {
     "click_parameter": "click_id",
     "no_referrer": False,
     "notes": None,
+    "external_id": None,
 }
 SET: dict[str, Any] = {
     "starts_at": "2026-01-31T09:30:00.125Z",
@@ -31,6 +32,7 @@ SET: dict[str, Any] = {
     "click_parameter": "sub.id",
     "no_referrer": True,
     "notes": "For the spring leaflet.\nPrinted 2,000 times.",
+    "external_id": "Spring/ä 1",
 }
 
 
@@ -79,6 +81,7 @@ async def test_links_that_are_created_together_have_options_of_their_own(world: 
     assert [options_of(one) for one in answer.json()["rows"]] == [SET, DEFAULTS]
     broken = {**SET, "redirect_status": 301}
     links[1] |= broken
+    links[0].pop("external_id")
     refused = await world.api.post(BULK, accountId=str(world.account.id), links=links)
     assert (refused.status, "links[1]" in refused.error) == (400, True)
 
@@ -100,6 +103,11 @@ async def test_links_that_are_created_together_have_options_of_their_own(world: 
         ("click_parameter", "s", "click_parameter: 1 to 64"),
         ("click_parameter", "a" * 65, "click_parameter: 1 to 64"),
         ("notes", "n" * 2001, "notes: at most 2000 characters"),
+        ("external_id", "", "external_id: 1 to 255 characters"),
+        ("external_id", "\u200b ", "external_id: 1 to 255 characters"),
+        ("external_id", "e" * 256, "external_id: 1 to 255 characters"),
+        ("external_id", "a\nb", "external_id: 1 to 255 characters, no control"),
+        ("external_id", 7, "external_id: must be text"),
     ],
 )
 async def test_an_option_that_breaks_its_rule_is_refused_by_name(

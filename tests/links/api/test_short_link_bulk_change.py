@@ -15,6 +15,7 @@ from tests.web.keyed_client import KeyedClient
 from tests.web.world import World
 from tracker.access.audit import Audit
 from tracker.accounts.accounts import Account
+from tracker.clock import now
 from tracker.errors import Unavailable
 from tracker.ids import new_id
 from tracker.links.link import Link
@@ -98,8 +99,11 @@ FOREIGN, OWN, MISSING = "FOREIGN", "OWN", str(UUID(int=404))
 
 
 BROKEN: list[tuple[dict[str, Any], int, str]] = [
-    ({}, 400, "body: needs active, archived, add_tags or remove_tags"),
-    ({"add_tags": []}, 400, "body: needs active, archived, add_tags or remove_tags"),
+    ({}, 400, "body: needs active, archived, add_tags, remove_tags or an option"),
+    ({"add_tags": []}, 400, "body: needs active, archived, add_tags, remove_tags or an option"),
+    ({"external_id": "one"}, 400, "external_id: unknown field"),
+    ({"click_parameter": "s"}, 400, "click_parameter: 1 to 64"),
+    ({"expired_url": "http://tracker.test/c/abc"}, 400, "expired_url: must not be a redirect"),
     ({"ids": [], "active": False}, 400, "ids: must be a list of at least 1"),
     ({"ids": [MISSING] * 101, "active": False}, 400, "ids: must be a list of at most 100"),
     ({"add_tags": [OWN], "remove_tags": [OWN]}, 400, "remove_tags: add_tags has one of them"),
@@ -131,6 +135,29 @@ async def test_a_broken_rule_is_named_and_changes_nothing(world: World) -> None:
     assert await audited(world.services, world.account) == []
 
 
+async def test_options_are_set_in_all_links_and_in_their_history(world: World) -> None:
+    links = await three_links(world.services, world.account)
+    options = {
+        "starts_at": "2026-01-31T09:30:00.000Z",
+        "expires_at": "2099-01-31T09:30:00.000Z",
+        "expired_url": "https://example.com/ended",
+        "redirect_status": 307,
+        "pass_query": False,
+        "click_parameter": "subid",
+        "no_referrer": True,
+        "notes": "Spring",
+    }
+    response = await change(world.api, world.account, [one.id for one in links], **options)
+    shown = [{name: row[name] for name in options} for row in response.json()["rows"]]
+    assert shown == [options] * 3
+    entries = await audited(world.services, world.account)
+    assert [entry.changes.keys() for entry in entries] == [options.keys()] * 3
+    nothing = {"starts_at": None, "expired_url": None, "notes": None}
+    response = await change(world.api, world.account, [links[0].id], **nothing)
+    [row] = response.json()["rows"]
+    assert {name: row[name] for name in options} == {**options, **nothing}
+
+
 async def test_one_link_that_cannot_change_leaves_all_as_they_were(world: World) -> None:
     domain = await world.services.links.domains.create(world.account.id, "go.example")
     lost = await archived(world.services, world.account, slug="lost", domain=domain)
@@ -140,12 +167,18 @@ async def test_one_link_that_cannot_change_leaves_all_as_they_were(world: World)
     )
     tag = await world.services.links.tags.create(world.account.id, "one more")
     other = await archived(world.services, world.account, slug="other")
+    ends = await create_link(world.services, world.account.id, "ends", expires_at=now())
     before = await links_of(world.services)
     for fields, error in (
         ({"archived": False}, f"domain_id: short link {lost.id} cannot be restored"),
         ({"add_tags": [str(tag.id)]}, f"add_tags: at most 100 tags for each link: {full.id}"),
+        (
+            {"starts_at": "2099-01-31T09:30:00.000Z"},
+            f"expires_at: must be after starts_at: short link {ends.id}",
+        ),
     ):
-        response = await change(world.api, world.account, [other.id, lost.id, full.id], **fields)
+        ids = [other.id, lost.id, full.id, ends.id]
+        response = await change(world.api, world.account, ids, **fields)
         assert response.status == 400
         assert response.error.startswith(error)
         assert await links_of(world.services) == before

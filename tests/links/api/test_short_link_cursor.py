@@ -19,7 +19,7 @@ async def page(world: World, **query: Any) -> Any:
     return response.json()
 
 
-@pytest.mark.parametrize("sort", ["newest", "oldest", "name", "slug"])
+@pytest.mark.parametrize("sort", ["newest", "oldest", "name", "slug", "last_click"])
 async def test_cursors_lead_through_the_list(world: World, sort: str) -> None:
     await make_many(world.services, world.account, 5)
     whole = await page(world, sort=sort)

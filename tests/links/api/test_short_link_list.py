@@ -57,7 +57,7 @@ async def test_links_are_sorted_by_age_name_or_slug_with_their_ids_as_tie_break(
     "name, value, rule",
     [
         ("tagOperator", "XOR", "must be AND or OR"),
-        ("sort", "id", "must be name or newest or oldest or slug"),
+        ("sort", "id", "must be last_click or name or newest or oldest or slug"),
         ("active", "", "must be true or false, got text"),
         ("selectedTags", "x", "must be a UUID such as 0190b5a2-7c1e-7d3f-8a4b-5c6d7e8f9a0b"),
         ("selectedTags", "[1]", "must be a UUID such as 0190b5a2-7c1e-7d3f-8a4b-5c6d7e8f9a0b"),

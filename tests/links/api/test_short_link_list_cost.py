@@ -17,12 +17,14 @@ from tracker.stores.cache import trusted_memory
 FILTERS: list[tuple[Mapping[str, Any], int]] = [
     # Their total is a kept count.
     ({"page": 2}, 3),
+    ({"sort": "last_click"}, 3),
     ({"active": "false", "sort": "oldest"}, 3),
     ({"selectedTags": "spring", "sort": "name"}, 3),
     # Their matches are counted.
     ({"search": "s1"}, 4),
     ({"search": "s1", "selectedTags": "spring", "sort": "name"}, 5),
     ({"slug": "s7"}, 4),
+    ({"external_id": "7", "sort": "name"}, 4),
 ]
 """Filters, and the commands that a page takes."""
 

@@ -6,8 +6,9 @@ from uuid import UUID
 import pytest
 from pymongo.errors import OperationFailure
 
-from tests.factories import LANDING, create_link, make_new_link
+from tests.factories import AT_MS, LANDING, create_link, make_new_link
 from tests.stores.mongodb.profiler import profiled
+from tracker.clock import moment
 from tracker.ids import new_id
 from tracker.links.counts.recount import LinkRecount
 from tracker.links.lists import link_lists
@@ -57,6 +58,10 @@ async def make_links(services: Services) -> None:
     links = await services.links.links.create_all(new)
     for one in links[::7]:
         await services.links.links.change(one.id, {"archived": True})
+    for number, one in enumerate(links):
+        if number % 3:
+            clicked = {"$set": {"last_click_at": moment(AT_MS + number * 7 % 5)}}
+            await services.stores.mongodb["links"].update_one({"_id": one.id}, clicked)
     await create_link(services, new_id(), "not-ours")
     await LinkRecount(services.stores.mongodb).correct(ACCOUNT)
 

@@ -28,6 +28,15 @@ def test_a_list_is_read_in_the_order_of_its_index(wanted: LinkFilter, indexes: l
     assert [plan_of(new_id(), wanted, order).hint for order in orders] == indexes
 
 
+def test_links_of_a_state_are_sorted_by_their_last_clicks() -> None:
+    plans = [
+        plan_of(new_id(), wanted, "last_click").hint
+        for wanted in (LinkFilter(), LinkFilter(active=False), LinkFilter(state="expired"))
+    ]
+    found = ["in_order_of_last_clicks", "inactive_in_order_of_last_clicks", "expired"]
+    assert plans == found
+
+
 @pytest.mark.parametrize("order", ORDERS)
 def test_a_leading_word_is_looked_up(order: LinkOrder) -> None:
     wanted = LinkFilter(search="a b", tags=TAGS, active=False)

@@ -5,6 +5,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from msgspec import UNSET
+from msgspec.structs import replace
 
 from tracker.access.audit import AuditAction, FieldChange, differences
 from tracker.errors import BadRequest
@@ -15,10 +16,19 @@ from tracker.links.api.short_link_schema import (
     ChangedShortLinks,
     ChangeShortLink,
     ChangeShortLinks,
+    CreateShortLink,
 )
-from tracker.links.api.short_links import LINKS, check_own, check_targets, find_own
+from tracker.links.api.short_links import (
+    LINKS,
+    check_new,
+    check_own,
+    check_targets,
+    create,
+    find_own,
+)
 from tracker.links.link import Link
 from tracker.links.macros import check_macros
+from tracker.links.options import check_options
 from tracker.links.services import LinkCall, LinkServices
 from tracker.links.store import Revision
 from tracker.stores.mongodb.transaction import MongoSession
@@ -32,8 +42,9 @@ endpoint = Endpoints("links")
 _RESTORED: Final = "short_link.restored"
 
 
-async def _check_change(services: LinkServices, body: ChangeShortLink) -> None:
-    await check_targets(services, body.destination_url, body.expired_url)
+async def _check_change(services: LinkServices, body: ChangeShortLink | ChangeShortLinks) -> None:
+    url = UNSET if isinstance(body, ChangeShortLinks) else body.destination_url
+    await check_targets(services, url, body.expired_url)
 
 
 @endpoint(
@@ -41,8 +52,46 @@ async def _check_change(services: LinkServices, body: ChangeShortLink) -> None:
 )
 async def change(call: LinkCall[Nothing, ChangeShortLink]) -> ShortLink:
     """Change a short link."""
-    link = await LINKS.find(call)
-    fields = sent_fields(call.body)
+    return await _changed(call, await LINKS.find(call), sent_fields(call.body))
+
+
+@endpoint(
+    "PUT",
+    "/api/short-links/external/{external_id}",
+    "links:write",
+    check=check_new,
+    example={"destination_url": "https://example.com/offer"},
+    operation_id="putShortLink",
+)
+async def put(call: LinkCall[Nothing, CreateShortLink]) -> ShortLink:
+    """Create the short link with this external id, or change what the body has.
+
+    Raises BadRequest if it is archived, or its slug or domain would change.
+    """
+    body, [external_id] = call.body, call.external_ids
+    if body.external_id not in (UNSET, external_id):
+        raise BadRequest("external_id: must be the one in the path")
+    body.external_id = external_id
+    link = await call.services.links.by_external_id(call.account_id, external_id)
+    if link is None:
+        try:
+            return await create(call)
+        except BadRequest:
+            link = await call.services.links.by_external_id(call.account_id, external_id)
+            if link is None:
+                raise
+    if link.archived:
+        raise BadRequest(f"external_id: short link {link.id} is archived; restore it first")
+    fields = {name: one for name, one in sent_fields(body).items() if name in call.sent}
+    for name in ("slug", "domain_id"):
+        if fields.pop(name, None) not in (None, getattr(link, name)):
+            raise BadRequest(f"{name}: cannot be changed; short link {link.id} has another")
+    if fields.get("internal_name", "") is None:
+        del fields["internal_name"]
+    return await _changed(call, link, fields)
+
+
+async def _changed(call: LinkCall[Any, Any], link: Link, fields: Mapping[str, Any]) -> ShortLink:
     url = fields.get("destination_url", link.destination_url)
     if url != link.destination_url:  # a stored one may be older than this rule
         check_macros(destination.DESTINATION_FIELD, url)
@@ -71,6 +120,7 @@ async def archive(call: LinkCall[Nothing, Nothing]) -> Done:
     "/api/short-links/bulk",
     "links:write",
     summary=f"Change, archive or restore up to {MAX_BULK_LINKS} short links, all or none",
+    check=_check_change,
     example={"ids": [EXAMPLE_LINK], "active": False},
 )
 async def change_many(call: LinkCall[Nothing, ChangeShortLinks]) -> ChangedShortLinks:
@@ -100,13 +150,17 @@ async def restore(call: LinkCall[Nothing, Nothing]) -> ShortLink:
 
 
 def _fields(body: ChangeShortLinks, link: Link) -> dict[str, Any]:
-    """Return the fields to set in a link. Raises BadRequest if it would have too many tags."""
+    """Return the fields to set in a link. Raises BadRequest that names it if it breaks a rule."""
     kept = [tag_id for tag_id in link.tags if tag_id not in body.remove_tags]
     tags = list(dict.fromkeys([*kept, *body.add_tags]))
     if body.add_tags and len(tags) > MAX_TAGS:
         raise BadRequest(f"add_tags: at most {MAX_TAGS} tags for each link: {link.id}")
-    fields = {"active": body.active, "archived": body.archived, "tags": tags}
-    return {name: value for name, value in fields.items() if value is not UNSET}
+    fields = {name: one for name, one in sent_fields(body).items() if hasattr(link, name)}
+    try:
+        check_options(replace(link, **fields))
+    except BadRequest as error:
+        raise BadRequest(f"{error.message}: short link {link.id}") from None
+    return {**fields, "tags": tags}
 
 
 async def _change(

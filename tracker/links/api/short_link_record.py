@@ -23,7 +23,7 @@ from tracker.links.api.option_schema import (
 from tracker.links.destination import utm_of
 from tracker.links.link import Link
 from tracker.public_url import PublicUrl
-from tracker.web.schema import Timestamp
+from tracker.web.schema import Text, Timestamp
 
 Utm = Annotated[
     str | None, Meta(description="the link's own value: the parameter in its destination")
@@ -65,6 +65,8 @@ class ShortLink(msgspec.Struct, kw_only=True):
     no_referrer: NoReferrer
     notes: Notes | None
     opening_clicks: OpeningClicks
+    external_id: Text | None
+    last_click_at: Timestamp | None
 
 
 def records(
@@ -94,6 +96,8 @@ def records(
             no_referrer=link.no_referrer,
             notes=link.notes,
             opening_clicks=link.opening_clicks,
+            external_id=link.external_id,
+            last_click_at=_time(link.last_click_at),
         )
         for link in links
     ]

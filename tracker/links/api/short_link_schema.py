@@ -28,7 +28,7 @@ from tracker.web.limits import (
     MAX_TEXT_CHARACTERS,
     MAX_URL_CHARACTERS,
 )
-from tracker.web.schema import AccountId, AccountPage, FilterText, Page, trimmed
+from tracker.web.schema import AccountId, AccountPage, FilterText, Page, Text, sent_fields, trimmed
 
 DestinationUrl = Annotated[
     str,
@@ -78,6 +78,7 @@ class NewShortLink(OptionsIn, forbid_unknown_fields=True, kw_only=True):
     )
     active: bool = True
     tags: TagIds = field(default_factory=list)
+    external_id: Text | UnsetType | None = UNSET
 
     def __post_init__(self) -> None:
         try:
@@ -121,6 +122,7 @@ class ChangeShortLink(OptionsIn, forbid_unknown_fields=True, kw_only=True):
     internal_name: InternalName | UnsetType = UNSET
     active: bool | UnsetType = UNSET
     tags: TagIds | UnsetType = UNSET
+    external_id: Text | UnsetType | None = UNSET
 
     def __post_init__(self) -> None:
         _check_fields(self)
@@ -134,12 +136,14 @@ def _check_fields(body: NewShortLink | ChangeShortLink) -> None:
         check_url(destination.DESTINATION_FIELD, body.destination_url)
     if isinstance(body.internal_name, str):
         body.internal_name = trimmed("internal_name", body.internal_name)
+    if isinstance(body.external_id, str):
+        body.external_id = trimmed("external_id", body.external_id)
     if isinstance(body.tags, list):
         body.tags = list(dict.fromkeys(body.tags))
     check_options_in(body)
 
 
-class ChangeShortLinks(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+class ChangeShortLinks(OptionsIn, forbid_unknown_fields=True, kw_only=True):
     """The links to change together, and the changes."""
 
     account_id: AccountId = field(name="accountId")
@@ -153,17 +157,17 @@ class ChangeShortLinks(msgspec.Struct, forbid_unknown_fields=True, kw_only=True)
     ]
     active: bool | UnsetType = UNSET
     archived: Annotated[bool, Meta(description="false restores")] | UnsetType = UNSET
-    add_tags: TagIds = []
-    remove_tags: TagIds = []
+    add_tags: TagIds = field(default_factory=list)
+    remove_tags: TagIds = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        if (self.active, self.archived) == (UNSET, UNSET) and not (
-            self.add_tags or self.remove_tags
-        ):
-            raise BadRequest("body: needs active, archived, add_tags or remove_tags")
+        always = {"account_id", "ids", "add_tags", "remove_tags"}
+        if not (sent_fields(self).keys() - always or self.add_tags or self.remove_tags):
+            raise BadRequest("body: needs active, archived, add_tags, remove_tags or an option")
         if set(self.add_tags) & set(self.remove_tags):
             raise BadRequest("remove_tags: add_tags has one of them too")
         self.ids = list(dict.fromkeys(self.ids))
+        check_options_in(self)
 
 
 class ChangedShortLinks(msgspec.Struct, kw_only=True):
@@ -214,6 +218,7 @@ class ListShortLinks(AccountPage, kw_only=True):
         ]
         | UnsetType
     ) = UNSET
+    external_id: FilterText | UnsetType = UNSET
     active: Annotated[bool, Meta(description="default: both")] | UnsetType = UNSET
     archived: Annotated[bool, Meta(description="true: only archived links; false: none")] = False
     state: (

@@ -43,7 +43,7 @@ from tracker.web.schema import pagination_of, sent_fields
 endpoint = Endpoints("links")
 
 
-async def _check_new(services: LinkServices, body: CreateShortLink) -> None:
+async def check_new(services: LinkServices, body: CreateShortLink) -> None:
     await check_targets(services, body.destination_url, body.expired_url)
 
 
@@ -146,7 +146,7 @@ async def list_links(call: LinkCall[ListShortLinks, Nothing]) -> ShortLinkPage:
     "POST",
     "/api/short-links",
     "links:write",
-    check=_check_new,
+    check=check_new,
     example={"destination_url": "https://example.com/offer", "internal_name": "Spring offer"},
 )
 async def create(call: LinkCall[Nothing, CreateShortLink]) -> ShortLink:
@@ -187,7 +187,7 @@ async def _page(
     """Return a page of links, in its turn if it may take long."""
     services, query = call.services, call.query
     is_near = after is not None or (page - 1) * query.page_size <= _QUICK_ROWS
-    is_quick = wanted.slug is not None or (is_counted(wanted) and is_near)
+    is_quick = (wanted.slug or wanted.external_id) is not None or (is_counted(wanted) and is_near)
     turn = nullcontext() if is_quick else services.long_lists.permit(call.account_id)
     async with turn:
         return await services.lists.page(
@@ -201,6 +201,7 @@ def _filter(query: ListShortLinks) -> LinkFilter:
         all_tags=query.tag_operator == "AND",
         search=query.search,
         slug=None if query.slug is UNSET else query.slug,
+        external_id=None if query.external_id is UNSET else query.external_id,
         active=None if query.active is UNSET else query.active,
         archived=query.archived,
         state=None if query.state is UNSET else query.state,

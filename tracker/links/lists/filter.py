@@ -11,6 +11,7 @@ from uuid import UUID
 
 import msgspec
 from bson import Regex
+from pymongo import DESCENDING
 
 from tracker.links.utm import NO_VALUE
 from tracker.links.words import beginnings_of, begun_url, words_of_utm
@@ -21,7 +22,7 @@ LinkState = Literal["scheduled", "expired"]
 
 
 class LinkFilter(msgspec.Struct, frozen=True, kw_only=True):
-    """A filter of links. `search` is for words (`links/words`); `slug` is exact.
+    """A filter of links. `search` is for words (`links/words`). `slug` and `external_id` are exact.
 
     `state` is of their windows, at the moment `at`.
     """
@@ -30,6 +31,7 @@ class LinkFilter(msgspec.Struct, frozen=True, kw_only=True):
     all_tags: bool = False
     search: str = ""
     slug: str | None = None
+    external_id: str | None = None
     active: bool | None = None
     archived: bool = False
     state: LinkState | None = None
@@ -37,7 +39,7 @@ class LinkFilter(msgspec.Struct, frozen=True, kw_only=True):
     utm: Mapping[str, Sequence[str]] = {}
 
 
-LinkOrder = Literal["newest", "oldest", "name", "slug"]
+LinkOrder = Literal["newest", "oldest", "name", "slug", "last_click"]
 """The orders of the list of links; names and slugs are sorted ignoring case."""
 
 ORDERS: Final[dict[LinkOrder, Order]] = {
@@ -45,12 +47,14 @@ ORDERS: Final[dict[LinkOrder, Order]] = {
     "oldest": OLDEST_FIRST,
     "name": by_name("internal_name"),
     "slug": by_name("slug"),
+    "last_click": Order(DESCENDING, "last_click_at"),
 }
 
 
 def is_counted(wanted: LinkFilter) -> bool:
     """Return whether the links that pass are a kept count: by state, and by one tag at most."""
-    return len(wanted.tags) < 2 and not (has_words(wanted) or wanted.slug or wanted.state)
+    others = has_words(wanted) or wanted.slug or wanted.external_id is not None or wanted.state
+    return len(wanted.tags) < 2 and not others
 
 
 def has_words(wanted: LinkFilter) -> bool:
@@ -59,7 +63,7 @@ def has_words(wanted: LinkFilter) -> bool:
 
 def is_of_one_word(wanted: LinkFilter) -> bool:
     """Return whether one condition of words is all, so that the index of words counts the links."""
-    others = [wanted.tags, wanted.slug, wanted.state, begun_url(wanted.search)]
+    others = [wanted.tags, wanted.slug, wanted.external_id, wanted.state, begun_url(wanted.search)]
     has_others = any(others) or wanted.active is not None
     return not has_others and len(word_conditions(wanted, NEWEST_FIRST)) == 1
 
@@ -77,6 +81,8 @@ def plan_of(
 ) -> ListPlan:
     """Return the plan of a list. `leading`: look this word condition up, and sort the matches."""
     by = ORDERS[order] if wanted.slug is None else ORDERS[order]._replace(collation=BY_NAME)
+    if wanted.external_id is not None:  # of one link at most, and compared with its case
+        by = NEWEST_FIRST
     matching = {"account_id": account_id, **_conditions(wanted, by, leading)}
     return ListPlan(matching, by, LINK_LISTS[_index_of(wanted, order, leading)])
 
@@ -84,12 +90,15 @@ def plan_of(
 def _index_of(wanted: LinkFilter, order: LinkOrder, leading: int | None) -> str:
     if leading is not None:
         return "words"
+    if wanted.external_id is not None:
+        return "an external id"
     if wanted.slug is not None:
         return "a slug"
     if wanted.active is False:  # even with a tag: few links are inactive
         return f"inactive {order}"
     if wanted.state is not None:
-        return f"{wanted.state} {order}"
+        # Without an index of the order by last clicks: as these links are few, they are sorted.
+        return f"{wanted.state} {'newest' if order == 'last_click' else order}"
     return f"tags {order}" if wanted.tags else order
 
 
@@ -111,6 +120,8 @@ def _conditions(wanted: LinkFilter, order: Order, leading: int | None) -> dict[s
     if wanted.slug is not None:
         # The collation lets the index find it. The pattern excludes other cases.
         matching["slug"] = {"$eq": wanted.slug, "$regex": f"^{re.escape(wanted.slug)}$"}
+    if wanted.external_id is not None:
+        matching["external_id"] = wanted.external_id
     if leading is None:
         filters = _of_utm_fields(wanted) + _of_search(wanted)
     else:

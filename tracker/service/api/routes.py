@@ -131,7 +131,7 @@ Route = tuple[str, type[RequestHandler], dict[str, Any]]
 def routes(endpoints: Endpoints, shared: Mapping[str, Any]) -> list[Route]:
     """Return Tornado's routes, one a path. `shared` are the arguments that every handler gets.
 
-    The first match answers. So paths with a handler of their own come first, then literal paths.
+    The first match answers. So paths with a handler of their own come first, then the most literal.
     """
     own: dict[str, list[HandledEndpoint]] = {}
     declared: dict[str, dict[str, Endpoint]] = {}
@@ -146,7 +146,7 @@ def routes(endpoints: Endpoints, shared: Mapping[str, Any]) -> list[Route]:
         *(_own_route(pattern, rows, shared) for pattern, rows in own.items()),
         *(
             (pattern, _handler_of(declared[pattern]), {**shared, "endpoints": declared[pattern]})
-            for pattern in sorted(declared, key=lambda pattern: "(" in pattern)
+            for pattern in sorted(declared, key=lambda pattern: -len(pattern.partition("(")[0]))
         ),
     ]
 

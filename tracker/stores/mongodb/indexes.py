@@ -16,6 +16,8 @@ _IMPORTED: Final = {"import_id": _EXISTING}
 _INACTIVE = {"partialFilterExpression": {"active": False}}
 _SCHEDULED: Final = {"partialFilterExpression": {"starts_at": _EXISTING}}
 _EXPIRED: Final = {"partialFilterExpression": {"expires_at": _EXISTING}}
+_EXTERNAL: Final = {"partialFilterExpression": {"external_id": _EXISTING}}
+_LAST_CLICKS = ("account_id", "archived", "-last_click_at", "-_id")
 _NAMES = ("account_id", "archived", "internal_name", "_id")
 _SLUGS = ("account_id", "archived", "slug", "_id")
 _NAMES_OF_TAG = ("account_id", "tags", "internal_name", "_id")
@@ -62,12 +64,16 @@ INDEXES: dict[str, list[IndexModel]] = {
     ],
     "links": [
         _index("by_domain_and_slug", "domain_id", "slug", unique=True),
+        _index("by_external_id", "account_id", "external_id", unique=True, **_EXTERNAL),
         _index("by_account", "account_id", "archived", "-_id"),
         _index("by_tag", "account_id", "tags", "-_id"),
         _index("by_tag_in_order_of_names", *_NAMES_OF_TAG, collation=BY_NAME),
         _index("by_tag_in_order_of_slugs", *_SLUGS_OF_TAG, collation=BY_NAME),
         _index("in_order_of_names", *_NAMES, collation=BY_NAME),
         _index("in_order_of_slugs", *_SLUGS, collation=BY_NAME),
+        _index("in_order_of_last_clicks", *_LAST_CLICKS),
+        _index("by_tag_in_order_of_last_clicks", "account_id", "tags", *_LAST_CLICKS[2:]),
+        _index("inactive_in_order_of_last_clicks", *_LAST_CLICKS, **_INACTIVE),
         # Without the id, which would be most of each of its many keys.
         _index("by_words", "account_id", "archived", "words"),
         # Few links are inactive, and active links cost nothing.
@@ -245,8 +251,12 @@ LINK_LISTS: Final[Mapping[str, str]] = {
     "tags oldest": "by_tag",
     "tags name": "by_tag_in_order_of_names",
     "tags slug": "by_tag_in_order_of_slugs",
+    "last_click": "in_order_of_last_clicks",
+    "inactive last_click": "inactive_in_order_of_last_clicks",
+    "tags last_click": "by_tag_in_order_of_last_clicks",
     "words": "by_words",
     "a slug": "in_order_of_slugs",
+    "an external id": "by_external_id",
 }
 """The indexes of the list of links (`links/lists/filter`)."""
 

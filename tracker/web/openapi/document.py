@@ -9,6 +9,7 @@ from tracker.ids import MAX_EVENT_ID
 from tracker.web.call import Nothing
 from tracker.web.endpoint import (
     EVENT_ID,
+    EXTERNAL_ID,
     Endpoint,
     Errors,
     HandledEndpoint,
@@ -17,7 +18,7 @@ from tracker.web.endpoint import (
     Public,
 )
 from tracker.web.export import FILE_FORMAT_TEXT, MEDIA_TYPES, PAGING
-from tracker.web.limits import MAX_SIGN_IN_BYTES
+from tracker.web.limits import MAX_SIGN_IN_BYTES, MAX_TEXT_CHARACTERS
 from tracker.web.openapi.schemas import Schemas
 from tracker.web.openapi_parts import (
     API_KEY,
@@ -227,7 +228,8 @@ def _names_object(endpoint: Endpoint) -> bool:
 
 def _id(name: str) -> OpenApiPart:
     event_id = {"type": "integer", "minimum": 1, "maximum": MAX_EVENT_ID}
-    schema = event_id if name == EVENT_ID else {"type": "string", "format": "uuid"}
+    text = TEXT | {"minLength": 1, "maxLength": MAX_TEXT_CHARACTERS}
+    schema = {EVENT_ID: event_id, EXTERNAL_ID: text}.get(name, TEXT | {"format": "uuid"})
     return {"name": name, "in": "path", "required": True, "schema": schema}
 
 
