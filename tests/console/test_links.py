@@ -1,11 +1,15 @@
 """The list of links, as people use it."""
 
+from typing import Any
+
+import msgspec
 from playwright.async_api import expect
 
 from tests.console.conftest import OpenConsole
 from tests.factories import create_link
 from tracker.access.roles import Role
 from tracker.accounts.accounts import Account
+from tracker.clock import now
 from tracker.links.lists.filter import LinkFilter
 from tracker.service.services import Services
 
@@ -113,6 +117,47 @@ async def test_selected_links_are_tagged_paused_archived_and_brought_back(
         await page.get_by_role("button", name="Actions for Link 1").click()
         await page.get_by_role("menuitem", name="Restore").click()
         await expect(page.get_by_text("“Link 1” is restored")).to_be_visible()
+
+
+async def test_options_of_selected_links_are_set_for_all_and_what_is_left_stays(
+    open_console: OpenConsole, services: Services, account: Account
+) -> None:
+    options: list[dict[str, Any]] = [
+        {"expired_url": "https://a.example/", "click_parameter": "subid"},
+        {"expires_at": now(), "click_parameter": "subid", "external_id": "one"},
+    ]
+    links = [
+        await create_link(services, account.id, f"s{n}", internal_name=f"Link {n}", **fields)
+        for n, fields in enumerate(options)
+    ]
+    async with open_console("/console/links", "400 (Bad Request)") as page:
+        await page.get_by_label("Select all rows").check()
+        await page.get_by_role("region", name="Selected links").get_by_text("Options").click()
+        dialog = page.get_by_role("dialog")
+        await expect(dialog.get_by_label("Parameter of the click id")).to_have_value("subid")
+        await expect(dialog.get_by_label("Before and after")).to_have_value("")
+        await dialog.get_by_label("Starts").fill("2099-01-31T09:30")
+        await dialog.get_by_role("button", name="Save").click()
+        rule = f"must be after starts_at: short link {links[1].id}"
+        await expect(dialog.get_by_text(rule)).to_be_visible()
+        await dialog.get_by_label("Starts").fill("")
+        await dialog.get_by_label("Before and after").fill("https://b.example/")
+        await dialog.get_by_role("button", name="Save").click()
+        await expect(page.get_by_text("Options of 2 links changed")).to_be_visible()
+        for before in links:
+            after = await services.links.links.find(before.id)
+            assert after == msgspec.structs.replace(
+                before, expired_url="https://b.example/", version=before.version + 1
+            )
+        await page.get_by_role("button", name="Actions for Link 1").click()
+        await page.get_by_role("menuitem", name="Edit").click()
+        await expect(dialog.get_by_label("External id")).to_have_value("one")
+        await dialog.get_by_label("External id").fill("")
+        await dialog.get_by_role("button", name="Save").click()
+        await expect(page.get_by_text("Saved")).to_be_visible()
+        after = await services.links.links.find(links[1].id)
+        assert after is not None
+        assert after.external_id is None
 
 
 async def test_a_draft_keeps_macros_outlives_a_reload_and_is_discarded(

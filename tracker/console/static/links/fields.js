@@ -17,6 +17,7 @@ export const TEXTS = [
     whenEmpty: "from the destination",
     headings: ["name", "title"],
   },
+  { name: "external_id", label: "External id", most: 255, hint: "The link’s id in your system." },
   { name: "notes", label: "Notes", most: 2000, rows: 2, hint: "For you, shown nowhere else." },
 ];
 

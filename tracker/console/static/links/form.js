@@ -2,7 +2,8 @@
 
 import { useRef } from "preact/hooks";
 import { api, owned } from "console/core/api";
-import { FormFields, Select, TextField, namesOf } from "console/core/fields";
+import { FormFields, Select, TextField, namesOf, useFields } from "console/core/fields";
+import { format } from "console/core/format";
 import { useAction, useLoad, useSettled } from "console/core/hooks";
 import { html } from "console/core/html";
 import { Button, ErrorNote } from "console/core/parts";
@@ -92,6 +93,36 @@ export function LinkDialog({ link, start, onClose, onDone }) {
   <//>`;
 }
 
+/** The dialog that sets options of several links. */
+export function OptionsDialog({ links, onClose, onDone }) {
+  const all = links.map(optionsOf);
+  const shared = Object.entries(optionsOf({})).map(([name, unused]) => {
+    const isShared = all.every((one) => one[name] === all[0][name]);
+    return [name, isShared ? all[0][name] : unused];
+  });
+  const { fields, set } = useFields({});
+  const [save, busy, error] = useAction(async () => {
+    const ids = links.map(({ id }) => id);
+    await api.patch("/api/short-links/bulk", owned({ ids, ...sentOptions(fields) }));
+    toast(`Options of ${format.count(links.length, "link")} changed`);
+    onDone();
+    onClose();
+  });
+  const footer = html`
+    <${Button} disabled=${busy} onClick=${onClose}>Cancel<//>
+    <${Button} kind="main" type="submit" busy=${busy}>Save<//>
+  `;
+  return html`<${Dialog}
+    title="Options of ${format.count(links.length, "link")}"
+    about="Shown is what all of them have. What you leave as it is stays."
+    ...${{ footer, busy, onClose }}
+    onSubmit=${save}
+  >
+    <${OptionFields} fields=${{ ...Object.fromEntries(shared), ...fields }} ...${{ set, error }} open />
+    <${ErrorNote} error=${error} fields=${namesOf(OPTIONS)} />
+  <//>`;
+}
+
 function editable(link) {
   return {
     destination_url: link.destination_url,
@@ -107,7 +138,8 @@ function changed(link, fields) {
   const differing = Object.entries(fields).filter(
     ([name, value]) => JSON.stringify(value) !== JSON.stringify(before[name]),
   );
-  return sentOptions(Object.fromEntries(differing));
+  const sent = sentOptions(Object.fromEntries(differing));
+  return sent.external_id === "" ? { ...sent, external_id: null } : sent;
 }
 
 /** Return the fields of a new link; what is left empty gets its default from the service. */

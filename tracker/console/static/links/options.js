@@ -100,7 +100,7 @@ function zone() {
 }
 
 /** The fields, closed unless a link uses one of them or one is wrong. */
-export function OptionFields({ fields, set, error }) {
+export function OptionFields({ fields, set, error, open }) {
   const list = OPTIONS.map(({ unused: _, time, ...row }) => ({
     ...row,
     ...(time && { type: "datetime-local" }),
@@ -110,7 +110,7 @@ export function OptionFields({ fields, set, error }) {
     return OPTIONS.some(({ name }) => fields[name] !== unused[name]);
   });
   const isWrong = OPTIONS.some(({ name }) => error?.field === name);
-  return html`<details open=${isUsed || isWrong}>
+  return html`<details open=${open || isUsed || isWrong}>
     <summary>More options</summary>
     <${FormFields} ...${{ list, fields, set, error }} />
   </details>`;

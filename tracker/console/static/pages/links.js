@@ -29,6 +29,7 @@ import { UtmChips, UtmValues, hasUtm, noUtmFilters, utmFilters } from "console/l
 
 // The first page is painted before any of these is loaded.
 const LinkDialog = lazy("console/links/form", "LinkDialog");
+const OptionsDialog = lazy("console/links/form", "OptionsDialog");
 const BulkDialog = lazy("console/links/bulk", "BulkDialog");
 const QrDialog = lazy("console/links/qr", "QrDialog");
 const TagsDialog = lazy("console/links/tags", "TagsDialog");
@@ -47,6 +48,7 @@ const SORTS = [
   ["oldest", "Oldest first"],
   ["name", "By name"],
   ["slug", "By slug"],
+  ["last_click", "Last clicked first"],
 ];
 
 /** The page. Its filters are in the URL; what is selected or open is state. */
@@ -99,13 +101,14 @@ export default function Links() {
       html`<${BulkBar}
         links=${rows.filter(({ id }) => selected.has(id))}
         reload=${links.reload}
-        onTag=${() => setOpen({ kind: "tags", links: rows.filter(({ id }) => selected.has(id)) })}
+        onOpen=${(kind) => setOpen({ kind, links: rows.filter(({ id }) => selected.has(id)) })}
       />`
     }
     <${Pagination} pagination=${links.data?.pagination} noun="link" />
     ${open?.kind === "form" && html`<${LinkDialog} ...${dialog} />`}
     ${open?.kind === "many" && html`<${BulkDialog} ...${dialog} />`}
     ${open?.kind === "qr" && html`<${QrDialog} ...${dialog} />`}
+    ${open?.kind === "options" && html`<${OptionsDialog} ...${dialog} />`}
     ${open?.kind === "tags" && html`<${TagsDialog} ...${dialog} />`}
   `;
 }
@@ -188,6 +191,7 @@ export function columns(rows, mayWrite, clicks, setOpen, reload) {
           ? format.number(clicks.get(id) ?? 0)
           : html`<span class="faint">${clicks === null ? "…" : "–"}</span>`,
     },
+    { label: "Last click", cell: (link) => html`<${Time} at=${link.last_click_at} />` },
     { label: "Created", cell: (link) => html`<${Time} at=${link.created_at} />` },
     {
       label: "Actions",
@@ -268,7 +272,7 @@ async function setArchived(links, archived, reload) {
 }
 
 /** What can be done with the selected links, at the bottom of the screen. */
-function BulkBar({ links, reload, onTag }) {
+function BulkBar({ links, reload, onOpen }) {
   const archived = links.some((link) => link.archived);
   const [act, busy] = useAction((work) => work().catch(showError));
   const setActive = (active) => async () => {
@@ -288,7 +292,8 @@ function BulkBar({ links, reload, onTag }) {
           Restore
         <//>`
         : html`
-          <${Button} icon="tag" onClick=${onTag}>Tag<//>
+          <${Button} icon="tag" onClick=${() => onOpen("tags")}>Tag<//>
+          <${Button} onClick=${() => onOpen("options")}>Options<//>
           <${Button} busy=${busy} onClick=${() => act(setActive(false))}>Pause<//>
           <${Button} busy=${busy} onClick=${() => act(setActive(true))}>Activate<//>
           <${Button}
