@@ -26,7 +26,7 @@ MONGODB: Final = "mongodb."
 
 _STREAMS: Final = keys.streams(MAX_PARTITIONS)
 _DEAD_LETTER_STREAMS: Final = (keys.DEAD_LETTERS, *dict.fromkeys(map(keys.dead_letters, _STREAMS)))
-_COPIED_KEYS: Final = ("transaction:*", "conversions:*", "visitors:*")
+_COPIED_KEYS: Final = ("transaction:*", "conversions:*", "visitors:*", "used_clicks:*")
 """Redis keys with data that MongoDB does not have. The others are copies, leases and limits."""
 
 _EXPIRED: Final = -2

@@ -8,6 +8,7 @@ import pytest
 from tests.factories import LANDING, create_link, make_visit
 from tests.web.each import each_case
 from tests.web.records import journaled_clicks
+from tracker.clicks.limited import LimitedClicks
 from tracker.clicks.redirect import Redirect
 from tracker.errors import NotFound, Unavailable
 from tracker.ids import new_id
@@ -26,6 +27,7 @@ async def test_d_may_name_the_default_domain_even_if_that_is_an_address(
         services.links.domains,
         services.journal.journal,
         services.clicks.enrichment,
+        LimitedClicks(services.journal.journal, services.links.used_clicks),
         own_host,
     )
     answer = await redirect.answer(make_visit(query=f"d={own_host}"))

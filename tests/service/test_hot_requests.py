@@ -301,7 +301,9 @@ async def test_with_a_full_spool_both_ways_answer_503(
 async def test_with_too_many_waiting_appends_both_ways_answer_503(
     services: Services, known: Known, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(services.journal.journal._batch, "_waiting_items", 0)
+    journal = services.journal.journal
+    for batch in (journal._batch, journal._appender.limited):
+        monkeypatch.setattr(batch, "_waiting_items", 0)
     async with both_ways(services) as ways:
         check_refused(await ways.compare(groups_of(known, 23, 600)))
     assert await journaled(services) == []

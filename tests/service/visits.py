@@ -28,6 +28,7 @@ LINKS = {
 OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "other": {"redirect_status": 307, "no_referrer": True, "click_parameter": "subid"},
     "alone": {"pass_query": False},
+    "limited": {"max_clicks": 1_000_000},
     "over": {"expires_at": datetime(2026, 1, 1, tzinfo=UTC)},
     "moved": {"expires_at": datetime(2026, 1, 1, tzinfo=UTC), "expired_url": LINKS["abc"]},
     "early": {"starts_at": datetime(2099, 1, 1, tzinfo=UTC)},

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from tracker.clicks.bots import MAX_USER_AGENT_CHARACTERS
 from tracker.clicks.click import Click
 from tracker.clicks.enrich import Enrichment
+from tracker.clicks.limited import LimitedClicks
 from tracker.clicks.redirection import Answer, RedirectResponse, closed, redirection, usual
 from tracker.clicks.response import Continuation, Recording
 from tracker.clock import iso, moment, now_ms
@@ -94,12 +95,15 @@ class Redirect:
         domains: Domains,
         journal: Journal,
         enrichment: Enrichment,
+        limited: LimitedClicks,
         own_host: str,
     ) -> None:
         self._links = links
         self._domains = domains
         self._journal = journal
         self._enrichment = enrichment
+        self._limited = limited
+        self._answering = set[asyncio.Task[None]]()
         self._own_host = own_host
 
     async def record_test(self, visit: Visit, link: Link) -> tuple[UUID, str] | None:
@@ -185,7 +189,17 @@ class Redirect:
             if opened is None:
                 raise NotFound("short link: not found")
             location, click = opened
-            answer = location if options is None else redirection(options, location)
+            if options is None:
+                answer = location
+            else:
+                answer = redirection(options, location)
+                if link is not None and options.max_clicks is not None:
+                    kept = visit.method != "HEAD"
+                    limited = self._limited.answer(link, options, click, kept, answer, waiter)
+                    task = asyncio.get_running_loop().create_task(limited)
+                    self._answering.add(task)
+                    task.add_done_callback(self._answering.discard)
+                    return
             if visit.method != "HEAD":
                 self._journal.append_and_notify(click, Recording(waiter, answer))
                 return

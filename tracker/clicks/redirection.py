@@ -31,16 +31,17 @@ def redirection(options: RedirectOptions, location: str) -> RedirectResponse:
     return _redirection(options.status, location, *added)
 
 
-def closed(options: RedirectOptions, at: int) -> RedirectResponse | None:
-    """Return the redirect of a link outside its window; None inside.
+def closed(options: RedirectOptions, at: int, is_used_up: bool = False) -> RedirectResponse | None:
+    """Return the redirect of a link outside its window or after its last click; None before.
 
     Raises NotFound if the link says no URL for that.
     """
-    if options.has_started(at) and not options.has_expired(at):
+    has_expired = is_used_up or options.has_expired(at)
+    if options.has_started(at) and not has_expired:
         return None
     if options.expired_url is not None:
         return usual(options.expired_url)
-    if options.has_expired(at):
+    if has_expired:
         raise NotFound("short link: has expired", code=ErrorCode.LINK_EXPIRED)
     raise NotFound("short link: has not started", code=ErrorCode.LINK_NOT_STARTED)
 

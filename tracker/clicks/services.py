@@ -5,6 +5,7 @@ from typing import NamedTuple
 from tracker.clicks.country import Countries
 from tracker.clicks.custom_paths import CustomPaths
 from tracker.clicks.enrich import Enrichment
+from tracker.clicks.limited import LimitedClicks
 from tracker.clicks.redirect import Redirect
 from tracker.clicks.store import Clicks
 from tracker.clicks.visitors import Visitors
@@ -34,8 +35,9 @@ def build(
     store_ip: bool,
 ) -> ClickServices:
     enrichment = Enrichment(Countries(geoip_database), store_ip)
+    limited = LimitedClicks(journal.journal, links.used_clicks)
     redirect = Redirect(
-        links.link_cache, links.domains, journal.journal, enrichment, public_url.host
+        links.link_cache, links.domains, journal.journal, enrichment, limited, public_url.host
     )
     return ClickServices(
         redirect=redirect,

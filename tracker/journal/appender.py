@@ -10,7 +10,9 @@ from typing import Any, Final, NamedTuple
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
+from tracker.errors import Unavailable
 from tracker.journal.entry import VERSION, EncodedRecord, JournalRecord, encode
+from tracker.stores.batch import Batch
 from tracker.stores.breaker import Breaker
 from tracker.stores.redis import keys
 from tracker.stores.redis.command_connection import Command, RedisCommandConnection
@@ -37,7 +39,38 @@ return ARGV[1]
 """
 
 CLAIM_SECONDS: Final = 7 * 86_400
-"""Time to live of a claim whose event is not drained."""
+"""Time to live of a claim whose event is not drained, and of a counter since its last use."""
+
+# Appends a record unless its limit is used up, and counts it. A counter holds on the server that
+# counted, for a version: else -1, until the caller says what it knows. As writes of a failed server
+# may be stored, the larger number counts. KEYS: stream and counter of each. ARGV: format, seconds
+# that counters live; of each limit, uses, version, known uses, payload (empty: none).
+_APPEND_LIMITED: Final = """
+local info, states = redis.pcall('INFO', 'replication'), {}
+local server = type(info) == 'string' and string.match(info, 'master_replid:(%w+)') or ''
+for i = 1, #KEYS / 2 do
+  local stream, counter = KEYS[2 * i - 1], KEYS[2 * i]
+  local limit, uses, version, known, payload = unpack(ARGV, 5 * i - 2, 5 * i + 2)
+  local used, mark = unpack(redis.call('HMGET', counter, 'used', 'mark'))
+  if known ~= '' then
+    used, mark = string.format('%.0f', math.max(used or 0, known)), server .. version
+    redis.call('HSET', counter, 'used', used, 'mark', mark)
+  end
+  if mark ~= server .. version then
+    states[i] = -1
+  elseif tonumber(used) >= tonumber(limit) then
+    states[i] = 0
+  else
+    if payload ~= '' then redis.call('XADD', stream, '*', ARGV[1], payload) end
+    states[i] = redis.call('HINCRBY', counter, 'used', uses) < tonumber(limit) and 1 or 2
+  end
+  redis.call('EXPIRE', counter, ARGV[2])
+end
+return states
+"""
+
+UNKNOWN, USED_UP, OPEN, LAST = range(-1, 3)
+"""What became of a limited append. After UNKNOWN its caller has to say the known uses."""
 
 
 class Claim(NamedTuple):
@@ -85,6 +118,8 @@ class Appender:
         self._lagging = lagging
         self._appending = RedisCommandConnection(redis, key)
         self._replaying = RedisCommandConnection(redis, key)
+        self._limiting = RedisCommandConnection(redis, key, repeats=False)
+        self.limited = Batch[tuple[Command, Command], int](self._append_limited)
 
     def copy(self) -> "Appender":
         return Appender(self._redis, self.key, self._failed, self._lagging, self._replicas)
@@ -122,6 +157,18 @@ class Appender:
         return [
             int(next(holders)) if isinstance(item.record, ClaimedRecord) else None for item in group
         ]
+
+    async def _append_limited(self, group: Sequence[tuple[Command, Command]]) -> Sequence[int]:
+        """Append by one command: a part of several may run, and again after MOVED."""
+        names = [name for each, _ in group for name in each]
+        arguments = [VERSION, str(CLAIM_SECONDS), *(one for _, each in group for one in each)]
+        command = ("EVAL", _APPEND_LIMITED, str(len(names)), *names, *arguments)
+        try:
+            if self.is_usable:
+                return list((await self._send(self._limiting, command))[0])
+        except RedisError as error:
+            self.record_failure(error)
+        raise Unavailable("storage is unavailable; try again", {"Retry-After": "1"})
 
     async def append_payload(self, stream: str, payload: bytes) -> None:
         await self._send(self._appending, _append(stream, payload))

@@ -19,7 +19,7 @@ from redis.exceptions import RedisError
 
 from tracker.errors import Unavailable
 from tracker.journal.appender import Appender, AppendItem, Claim, ClaimedRecord, encode_group
-from tracker.journal.entry import EncodedRecord, JournalRecord, encode_record
+from tracker.journal.entry import EncodedRecord, JournalRecord, encode, encode_record
 from tracker.journal.overflow import Overflow
 from tracker.journal.partitions import partition_of
 from tracker.journal.spool import Spool
@@ -28,6 +28,7 @@ from tracker.metrics import SPOOL_REFUSED, SPOOLED
 from tracker.stores.batch import Batch, Waiter
 from tracker.stores.breaker import Breaker
 from tracker.stores.redis import keys
+from tracker.stores.redis.cluster import is_cluster
 
 log = structlog.get_logger(__name__)
 
@@ -76,6 +77,26 @@ class Journal:
         """
         return self._submit(self._partition_of(record), ClaimedRecord(encode_record(record), claim))
 
+    def append_limited(
+        self,
+        record: JournalRecord,
+        kept: bool,
+        limit: int,
+        uses: int,
+        version: int,
+        known: str = "",
+    ) -> asyncio.Future[int]:
+        """Append `record`, if it is `kept`, within the limit of its partition key's counter.
+
+        Return what became of it. It is never spooled: an unknown outcome raises Unavailable.
+        """
+        stream = self._partition_of(record)
+        partition = stream if is_cluster(self._redis) else 0
+        names = self._streams[stream], keys.used_clicks(record.partition_key, partition)
+        payload = encode([record]) if kept else b""
+        arguments = (str(limit), str(uses), str(version), known, payload)
+        return self._appender_of(stream).limited.submit((names, arguments))
+
     async def holder(self, names: Sequence[str]) -> int | None:
         """Return the holder of the first held claim; None without one, or if Redis fails."""
         if not names or self._breaker.is_open:
@@ -121,6 +142,8 @@ class Journal:
     async def close(self) -> None:
         """Finish appends, and move spooled entries for up to _CLOSE_SECONDS."""
         await self._flushed()
+        for stream in range(self.partitions):
+            await self._appender_of(stream).limited.flushed()
         await self.replay_once(time.monotonic() + _CLOSE_SECONDS)
         await self.spool.close()
 

@@ -36,6 +36,7 @@ class LinkOptions(msgspec.Struct, frozen=True, kw_only=True):
     notes: str | None = None
     opening_clicks: int = 0
     external_id: str | None = None
+    max_clicks: int | None = None
 
 
 NAMES: Final = LinkOptions.__struct_fields__
@@ -56,7 +57,7 @@ def check_options(options: LinkOptions) -> None:
     if options.starts_at and options.expires_at and options.starts_at >= options.expires_at:
         raise BadRequest("expires_at: must be after starts_at")
     if options.redirect_status == 301:
-        for name in ("starts_at", "expires_at"):
+        for name in ("starts_at", "expires_at", "max_clicks"):
             if getattr(options, name) is not None:
                 raise BadRequest(f"redirect_status: 301 is permanent, so not with {name}")
 
@@ -71,6 +72,7 @@ class RedirectOptions(msgspec.Struct, frozen=True, kw_only=True, array_like=True
     pass_query: bool
     click_parameter: str
     no_referrer: bool
+    max_clicks: int | None
 
     @classmethod
     def of(cls, options: LinkOptions) -> Self | None:
@@ -83,6 +85,7 @@ class RedirectOptions(msgspec.Struct, frozen=True, kw_only=True, array_like=True
             pass_query=options.pass_query,
             click_parameter=options.click_parameter,
             no_referrer=options.no_referrer,
+            max_clicks=options.max_clicks,
         )
         return None if found == _USUAL else found
 
@@ -105,4 +108,5 @@ _USUAL: Final = RedirectOptions(
     pass_query=True,
     click_parameter=CLICK_ID,
     no_referrer=False,
+    max_clicks=None,
 )

@@ -16,6 +16,7 @@ from tracker.links.site.files import DomainFiles
 from tracker.links.site.unknown_paths import UnknownPaths
 from tracker.links.store import Links
 from tracker.links.tags import Tags
+from tracker.links.used_clicks import UsedClicks
 from tracker.public_url import PublicUrl
 from tracker.stores.services import StoreServices
 from tracker.web.call import Body, Call, Query
@@ -45,6 +46,7 @@ class LinkServices(NamedTuple):
     unknown_paths: UnknownPaths
     own_hosts: OwnHosts
     served_hosts: ServedHosts
+    used_clicks: UsedClicks
     link_cache: LinkCache
     domain_cache: DomainCache
     qr_codes: QrCodes
@@ -81,6 +83,7 @@ def build(
         unknown_paths=UnknownPaths(stores.mongodb, misses),
         own_hosts=own_hosts,
         served_hosts=ServedHosts(own_hosts, domains),
+        used_clicks=UsedClicks(stores.mongodb),
         link_cache=links,
         domain_cache=names,
         qr_codes=QrCodes(),

@@ -309,6 +309,8 @@ def _update(revision: Revision) -> dict[str, Any]:
         name: value for name, value in after.items() if name not in before or value != before[name]
     }
     unused = dict.fromkeys(before.keys() - after.keys(), "")
+    if revision.before.max_clicks != revision.after.max_clicks:
+        unused["used_up_at"] = ""  # until a visitor finds it used up again (`links/used_clicks`)
     return {"q": {"_id": after["_id"]}, "u": {"$set": fields, "$unset": unused}}
 
 

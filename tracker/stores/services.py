@@ -11,9 +11,9 @@ from tracker.stores.redis import clients
 from tracker.stores.redis.memory_budget import Budget
 from tracker.stores.redis.pool import Generation
 
-_CONNECTIONS_PER_PARTITION = 3
-"""A partition of the journal keeps them to append, to replay, and to append for another server of a
-cluster."""
+_CONNECTIONS_PER_PARTITION = 4
+"""A partition of the journal keeps them to append, with a limit too, to replay, and to append for
+another server of a cluster."""
 
 _CONNECTIONS_OF_COPIES = 2
 _CONNECTIONS_OF_VISITORS = 1

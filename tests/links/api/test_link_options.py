@@ -22,6 +22,7 @@ DEFAULTS: dict[str, Any] = {
     "no_referrer": False,
     "notes": None,
     "external_id": None,
+    "max_clicks": None,
 }
 SET: dict[str, Any] = {
     "starts_at": "2026-01-31T09:30:00.125Z",
@@ -33,6 +34,7 @@ SET: dict[str, Any] = {
     "no_referrer": True,
     "notes": "For the spring leaflet.\nPrinted 2,000 times.",
     "external_id": "Spring/ä 1",
+    "max_clicks": 2000,
 }
 
 
@@ -102,6 +104,10 @@ async def test_links_that_are_created_together_have_options_of_their_own(world: 
         ("click_parameter", "a&b", "click_parameter: 1 to 64"),
         ("click_parameter", "s", "click_parameter: 1 to 64"),
         ("click_parameter", "a" * 65, "click_parameter: 1 to 64"),
+        ("max_clicks", 0, "max_clicks: must be a whole number"),
+        ("max_clicks", 1_000_000_001, "max_clicks: must be a whole number"),
+        ("max_clicks", 1.5, "max_clicks: must be a whole number"),
+        ("max_clicks", "1,000", "max_clicks: must be a whole number"),
         ("notes", "n" * 2001, "notes: at most 2000 characters"),
         ("external_id", "", "external_id: 1 to 255 characters"),
         ("external_id", "\u200b ", "external_id: 1 to 255 characters"),
@@ -130,6 +136,7 @@ async def test_an_option_that_breaks_its_rule_is_refused_by_name(
         ({"expires_at": SET["starts_at"]}, {"starts_at": SET["expires_at"]}, "after starts_at"),
         ({"expires_at": SET["expires_at"]}, {"redirect_status": 301}, "so not with expires_at"),
         ({"redirect_status": 301}, {"starts_at": SET["starts_at"]}, "so not with starts_at"),
+        ({"max_clicks": 5}, {"redirect_status": 301}, "301 is permanent, so not with max_clicks"),
     ],
 )
 async def test_options_that_exclude_each_other_are_refused_also_across_requests(
@@ -155,6 +162,7 @@ async def test_options_that_exclude_each_other_are_refused_also_across_requests(
         click_parameter=st.sampled_from(["click_id", "subid"]),
         no_referrer=st.booleans(),
         notes=st.none() | st.text(),
+        max_clicks=st.none() | st.just(5),
     )
 )
 def test_only_options_of_the_redirect_are_cached(options: LinkOptions) -> None:

@@ -269,6 +269,7 @@ FEEDS: dict[str, dict[str, Query]] = {
 
 OTHERS: dict[str, Query] = {
     "a link by id": lambda s, of: s.links.links.find(of.link.id),
+    "used clicks of links": lambda s, of: s.links.used_clicks.find({of.link.id: ACCOUNT}),
     "a link by slug": lambda s, of: cached(s, s.links.link_cache, keys.link("", of.link.slug)),
     "a changed link": lambda s, of: s.links.links.change(of.link.id, {"active": False}),
     "whether a slug is taken": lambda s, of: s.links.links.has_slug(None, "s7"),

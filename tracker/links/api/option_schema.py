@@ -27,7 +27,7 @@ _Moment = Annotated[datetime, Meta(tz=True, examples=["2099-01-31T09:30:00.000Z"
 STARTS: Final = "before it visitors get `expired_url`, else 404; null: at once"
 EXPIRES: Final = "from then on visitors get `expired_url`, else 404; null: never"
 
-Status = Annotated[RedirectStatus, Meta(description="301 not with starts_at or expires_at")]
+Status = Annotated[RedirectStatus, Meta(description="301 not with a time or max_clicks")]
 PassQuery = Annotated[
     bool, Meta(description="false: of the visitor's parameters none is passed on")
 ]
@@ -55,6 +55,11 @@ Notes = Annotated[
 ]
 
 
+MaxClicks = Annotated[
+    int, Meta(ge=1, le=1_000_000_000, description="people's clicks until it has expired; null: any")
+]
+
+
 class OptionsIn(msgspec.Struct, kw_only=True):
     """The options of a link to create or to change."""
 
@@ -66,6 +71,7 @@ class OptionsIn(msgspec.Struct, kw_only=True):
     click_parameter: ClickParameter | UnsetType = UNSET
     no_referrer: NoReferrer | UnsetType = UNSET
     notes: Notes | UnsetType | None = UNSET
+    max_clicks: MaxClicks | UnsetType | None = UNSET
 
 
 def options_of(body: OptionsIn) -> LinkOptions:

@@ -14,6 +14,7 @@ from tracker.links.api.option_schema import (
     STARTS,
     ClickParameter,
     ExpiredUrl,
+    MaxClicks,
     NoReferrer,
     Notes,
     OpeningClicks,
@@ -67,10 +68,15 @@ class ShortLink(msgspec.Struct, kw_only=True):
     opening_clicks: OpeningClicks
     external_id: Text | None
     last_click_at: Timestamp | None
+    max_clicks: MaxClicks | None
+    clicks_left: Annotated[int, Meta(description="of max_clicks, as stored; null: no limit")] | None
 
 
 def records(
-    public_url: PublicUrl, links: Sequence[Link], named: Mapping[UUID, TagReference]
+    public_url: PublicUrl,
+    links: Sequence[Link],
+    named: Mapping[UUID, TagReference],
+    used: Mapping[UUID, int],
 ) -> list[ShortLink]:
     return [
         # `record_of` takes twice as long, and exports have a million links.
@@ -98,6 +104,8 @@ def records(
             opening_clicks=link.opening_clicks,
             external_id=link.external_id,
             last_click_at=_time(link.last_click_at),
+            max_clicks=link.max_clicks,
+            clicks_left=link.max_clicks and max(0, link.max_clicks - used.get(link.id, 0)),
         )
         for link in links
     ]

@@ -223,7 +223,8 @@ class ListShortLinks(AccountPage, kw_only=True):
     archived: Annotated[bool, Meta(description="true: only archived links; false: none")] = False
     state: (
         Annotated[
-            LinkState, Meta(description="scheduled: before starts_at; expired: after expires_at")
+            LinkState,
+            Meta(description="scheduled: before starts_at; expired: after expires_at; used_up"),
         ]
         | UnsetType
     ) = UNSET

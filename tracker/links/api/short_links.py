@@ -82,7 +82,14 @@ async def check_targets(
 
 
 async def _show(services: LinkServices, links: Sequence[Link]) -> list[ShortLink]:
-    return records(services.public_url, links, await _named(services, _tags_of(links)))
+    return await _records(services, links, await _named(services, _tags_of(links)))
+
+
+async def _records(
+    services: LinkServices, links: Sequence[Link], named: Mapping[UUID, TagReference]
+) -> list[ShortLink]:
+    limited = {one.id: one.account_id for one in links if one.max_clicks is not None}
+    return records(services.public_url, links, named, await services.used_clicks.find(limited))
 
 
 def _tags_of(links: Sequence[Link]) -> set[UUID]:
@@ -114,7 +121,7 @@ async def all_links(
     async for links in call.services.lists.all_of(call.account_id, _filter(query), query.sort):
         named |= await _named(call.services, _tags_of(links) - named.keys())
         for piece in pieces(links):
-            yield records(call.services.public_url, piece, named)
+            yield await _records(call.services, piece, named)
 
 
 @endpoint(

@@ -18,7 +18,7 @@ from tracker.links.words import beginnings_of, begun_url, words_of_utm
 from tracker.stores.mongodb.indexes import LINK_LISTS
 from tracker.stores.mongodb.order import BY_NAME, NEWEST_FIRST, OLDEST_FIRST, Order, by_name
 
-LinkState = Literal["scheduled", "expired"]
+LinkState = Literal["scheduled", "expired", "used_up"]
 
 
 class LinkFilter(msgspec.Struct, frozen=True, kw_only=True):
@@ -117,6 +117,8 @@ def _conditions(wanted: LinkFilter, order: Order, leading: int | None) -> dict[s
         matching["starts_at"] = {"$gt": wanted.at}
     if wanted.state == "expired":
         matching["expires_at"] = {"$lte": wanted.at}
+    if wanted.state == "used_up":
+        matching["used_up_at"] = {"$exists": True}
     if wanted.slug is not None:
         # The collation lets the index find it. The pattern excludes other cases.
         matching["slug"] = {"$eq": wanted.slug, "$regex": f"^{re.escape(wanted.slug)}$"}

@@ -18,6 +18,7 @@ _SCHEDULED: Final = {"partialFilterExpression": {"starts_at": _EXISTING}}
 _EXPIRED: Final = {"partialFilterExpression": {"expires_at": _EXISTING}}
 _EXTERNAL: Final = {"partialFilterExpression": {"external_id": _EXISTING}}
 _LAST_CLICKS = ("account_id", "archived", "-last_click_at", "-_id")
+_USED_UP: Final = {"partialFilterExpression": {"used_up_at": _EXISTING}}
 _NAMES = ("account_id", "archived", "internal_name", "_id")
 _SLUGS = ("account_id", "archived", "slug", "_id")
 _NAMES_OF_TAG = ("account_id", "tags", "internal_name", "_id")
@@ -86,6 +87,9 @@ INDEXES: dict[str, list[IndexModel]] = {
         _index("expired", "account_id", "archived", "-_id", **_EXPIRED),
         _index("expired_in_order_of_names", *_NAMES, collation=BY_NAME, **_EXPIRED),
         _index("expired_in_order_of_slugs", *_SLUGS, collation=BY_NAME, **_EXPIRED),
+        _index("used_up", "account_id", "archived", "-_id", **_USED_UP),
+        _index("used_up_in_order_of_names", *_NAMES, collation=BY_NAME, **_USED_UP),
+        _index("used_up_in_order_of_slugs", *_SLUGS, collation=BY_NAME, **_USED_UP),
     ],
     "link_counts": [
         _index("by_tag", "_id.account_id", "_id.tag_id"),
@@ -247,6 +251,10 @@ LINK_LISTS: Final[Mapping[str, str]] = {
     "expired oldest": "expired",
     "expired name": "expired_in_order_of_names",
     "expired slug": "expired_in_order_of_slugs",
+    "used_up newest": "used_up",
+    "used_up oldest": "used_up",
+    "used_up name": "used_up_in_order_of_names",
+    "used_up slug": "used_up_in_order_of_slugs",
     "tags newest": "by_tag",
     "tags oldest": "by_tag",
     "tags name": "by_tag_in_order_of_names",

@@ -13,6 +13,7 @@ copies:filled                       string   the servers that were filled with s
 copies                              string   lease: fills Redis with copies, or evicts them; 60 s
 transaction:{<partition>}:<digest>  string   the event id of a transaction id, until it is drained
                                              (7 days at most), then 1 h; without an account 1 min
+used_clicks:{<partition>}:<link>    hash     clicks used of a link's max_clicks; who counted; 7 days
 rate_limit:<scope>:<owner>          string   requests since the window began; the window
 visitors:salt:<day>                 string   the salt of the day's visitors; 48 h
 visitors:<day>:<bucket>             hash     visitor (salted hash): id of the first click; 48 h
@@ -108,6 +109,11 @@ def transaction_claim(scope: UUID, transaction_id: str, partition: int = 0) -> s
     """`scope` is an event config, an account or a click; `partition` has its events."""
     digest = blake2b(transaction_id.encode(), digest_size=16, salt=scope.bytes)
     return f"transaction:{{{partition or JOURNAL}}}:{digest.hexdigest()}"
+
+
+def used_clicks(link_id: bytes, partition: int = 0) -> str:
+    """`partition` has the link's clicks, in a Redis Cluster only."""
+    return f"used_clicks:{{{partition or JOURNAL}}}:{link_id.hex()}"
 
 
 def salt(day: str) -> str:

@@ -1,0 +1,70 @@
+"""The clicks of links with `max_clicks`, answered once the counter in Redis has decided.
+
+At first, and after a change or a failover, the counter is told how many clicks are stored. Bots use
+none, by the rule of drains, so that both always agree.
+"""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Final
+from uuid import UUID
+
+from pymongo.errors import PyMongoError
+
+from tracker.clicks.bots import bot_reason
+from tracker.clicks.click import Click
+from tracker.clicks.redirection import Answer, closed
+from tracker.errors import Unavailable
+from tracker.journal.appender import LAST, OPEN, UNKNOWN, USED_UP
+from tracker.journal.journal import Journal
+from tracker.links.link import CachedLink
+from tracker.links.options import RedirectOptions
+from tracker.links.used_clicks import UsedClicks
+from tracker.stores.batch import Batch, Waiter, notify
+from tracker.stores.breaker import answer_within
+
+_LOAD_SECONDS: Final = 2.0
+
+
+class LimitedClicks:
+    """The limited clicks of one process."""
+
+    def __init__(self, journal: Journal, used_clicks: UsedClicks) -> None:
+        self._journal = journal
+        self._used_clicks = used_clicks
+        self._stored = Batch(self._find_stored)
+
+    async def answer(
+        self,
+        link: CachedLink,
+        options: RedirectOptions,
+        click: Click,
+        kept: bool,
+        usual: Answer,
+        waiter: Waiter[Answer],
+    ) -> None:
+        """Hand `usual` to `waiter`, or the answer of a used-up link. HEAD is not `kept`."""
+        uses = int(kept and bot_reason(click.user_agent, click.purpose) is None)
+        of_link = click, kept, options.max_clicks or 0, uses, link.version
+        append = partial(self._journal.append_limited, *of_link)
+        state = OPEN
+        try:
+            state = await append()
+            if state == UNKNOWN:
+                state = await append(str(await self._stored.submit(link)))
+            answer = closed(options, click.at, state == USED_UP) or usual
+        except Exception as error:
+            notify(waiter, waiter.set_exception, error)
+        else:
+            notify(waiter, waiter.set_result, answer)
+        if state in (USED_UP, LAST):
+            await self._used_clicks.mark(link)
+
+    async def _find_stored(self, links: list[CachedLink]) -> Sequence[int]:
+        """Return the stored clicks of each link. Raises Unavailable if MongoDB does not answer."""
+        accounts = {UUID(bytes=one.id): UUID(bytes=one.account_id) for one in links}
+        try:
+            found = await answer_within(_LOAD_SECONDS, self._used_clicks.find(accounts))
+        except (PyMongoError, TimeoutError) as error:
+            raise Unavailable("storage is unavailable; try again", {"Retry-After": "1"}) from error
+        return [found.get(UUID(bytes=one.id), 0) for one in links]
