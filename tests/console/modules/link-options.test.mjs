@@ -10,6 +10,7 @@ const UNUSED = Object.fromEntries(OPTIONS.map(({ name, unused }) => [name, unuse
 const LINK = {
   starts_at: "2026-01-31T08:30:00.000Z",
   expires_at: null,
+  max_clicks: 1000,
   expired_url: "https://a.example/over",
   redirect_status: 307,
   click_parameter: "subid",
@@ -36,9 +37,15 @@ test("a new link is sent without the options that it does not use", () => {
   assert.deepEqual(newOptions(fields), { no_referrer: true, slug: "a" });
 });
 
+test("a number that is none is sent as it was typed, so that it is refused", () => {
+  assert.equal(sentOptions({ max_clicks: "1,000" }).max_clicks, "1,000");
+  assert.equal(sentOptions({ max_clicks: " 50 " }).max_clicks, 50);
+});
+
 test("a page names the options that a link uses", () => {
   assert.deepEqual(usedOptions(UNUSED), []);
-  const used = Object.fromEntries(usedOptions(LINK));
+  const used = Object.fromEntries(usedOptions({ ...LINK, clicks_left: 7 }));
+  assert.equal(used["Ends after so many clicks"], "1,000, 7 left");
   assert.equal(used["Before and after"], "https://a.example/over");
   assert.equal(used["Pass on the visitor’s parameters"], "no");
   assert.ok(!("Ends" in used));
@@ -46,12 +53,13 @@ test("a page names the options that a link uses", () => {
 
 test("a file gives links the options that the download writes", () => {
   const [read] = readLinks(
-    "destination_url,starts_at,redirect_status,pass_query,click_parameter,expired_url\n" +
-      "a.example,2026-01-31T08:30:00.000Z,307,FALSCH,subid,\n",
+    "destination_url,starts_at,max_clicks,redirect_status,pass_query,click_parameter,expired_url\n" +
+      "a.example,2026-01-31T08:30:00.000Z,1000,307,FALSCH,subid,\n",
   ).rows;
   assert.deepEqual(read.link, {
     destination_url: "https://a.example",
     starts_at: "2026-01-31T08:30:00.000Z",
+    max_clicks: 1000,
     redirect_status: 307,
     pass_query: false,
     click_parameter: "subid",

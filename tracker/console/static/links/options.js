@@ -10,7 +10,8 @@ import { session } from "console/core/session";
 
 /**
  * `unused` is the value of a link without the option. A `time` is typed as the account's clocks
- * show it; `options` are the choices, a `checkbox` is true or false, else it is a text.
+ * show it, a `number` as digits; `options` are the choices, a `checkbox` is true or false, else it is
+ * a text.
  */
 export const OPTIONS = [
   {
@@ -21,6 +22,14 @@ export const OPTIONS = [
     hint: "Before, visitors are sent to the address below, or see that there is no such link.",
   },
   { name: "expires_at", label: "Ends", unused: null, time: true },
+  {
+    name: "max_clicks",
+    label: "Ends after so many clicks",
+    unused: null,
+    number: true,
+    inputmode: "numeric",
+    hint: "Of people: bots and previews use none.",
+  },
   {
     name: "expired_url",
     label: "Before and after",
@@ -88,11 +97,16 @@ export function newOptions(fields) {
   );
 }
 
-function sent({ unused, time, options, checkbox }, value) {
+function sent({ unused, time, options, number, checkbox }, value) {
   if (checkbox) return value;
   if (value.trim() === "") return unused;
   if (time) return momentOf(value, zone());
-  return options ? Number(value) : value.trim();
+  return options || number ? numberIn(value.trim()) : value.trim();
+}
+
+/** Return a number, or a text that is none: the API refuses it by its name. */
+function numberIn(text) {
+  return /^\d+$/.test(text) ? Number(text) : text;
 }
 
 function zone() {
@@ -101,7 +115,7 @@ function zone() {
 
 /** The fields, closed unless a link uses one of them or one is wrong. */
 export function OptionFields({ fields, set, error, open }) {
-  const list = OPTIONS.map(({ unused: _, time, ...row }) => ({
+  const list = OPTIONS.map(({ unused: _, time, number: __, ...row }) => ({
     ...row,
     ...(time && { type: "datetime-local" }),
   }));
@@ -119,9 +133,11 @@ export function OptionFields({ fields, set, error, open }) {
 /** Return [label, text] of each option that a link uses. */
 export function usedOptions(link) {
   return OPTIONS.filter(({ name, unused }) => (link[name] ?? unused) !== unused).map(
-    ({ name, label, time, checkbox }) => {
+    ({ name, label, time, number, checkbox }) => {
       const value = link[name];
       if (checkbox) return [label, value ? "yes" : "no"];
+      if (number)
+        return [label, `${format.number(value)}, ${format.number(link.clicks_left)} left`];
       return [label, time ? format.time(value) : String(value)];
     },
   );
@@ -131,10 +147,10 @@ export function usedOptions(link) {
 export function optionsIn(cells, truth) {
   const given = OPTIONS.filter(({ name }) => cells[name]);
   return Object.fromEntries(
-    given.map(({ name, options, checkbox }) => {
+    given.map(({ name, options, number, checkbox }) => {
       const text = cells[name];
       if (checkbox) return [name, truth(text)];
-      return [name, options ? Number(text) : text];
+      return [name, options || number ? numberIn(text) : text];
     }),
   );
 }
@@ -145,6 +161,7 @@ export function State({ link }) {
   if (!link.active) return html`<${Badge} kind="warning">paused<//>`;
   const at = Date.now();
   if (link.expires_at && Date.parse(link.expires_at) <= at) return html`<${Badge}>ended<//>`;
+  if (link.clicks_left === 0) return html`<${Badge}>used up<//>`;
   if (link.starts_at && Date.parse(link.starts_at) > at) return html`<${Badge}>scheduled<//>`;
   return html`<${Badge} kind="good">active<//>`;
 }

@@ -41,6 +41,7 @@ const STATES = [
   ["false", "Paused"],
   ["scheduled", "Scheduled"],
   ["expired", "Ended"],
+  ["used_up", "Used up"],
   ["archived", "Archived"],
 ];
 const SORTS = [
@@ -124,7 +125,7 @@ function parameters({ page, search, tags, tagOperator, state, sort, ...others })
     tagOperator: tags && tagOperator,
     active: ["true", "false"].includes(state) ? state : undefined,
     archived: state === "archived" ? true : undefined,
-    state: ["scheduled", "expired"].includes(state) ? state : undefined,
+    state: ["scheduled", "expired", "used_up"].includes(state) ? state : undefined,
   };
 }
 
