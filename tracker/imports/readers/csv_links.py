@@ -7,13 +7,12 @@ import csv
 import io
 import re
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
-from functools import partial
-from typing import Final
+from typing import Any, Final
 
 from tracker.errors import BadRequest
-from tracker.imports.item import SourceItem, SourceLink
+from tracker.imports.item import SourceItem
 from tracker.imports.readers import fields
-from tracker.imports.readers.text import HEAD_BYTES, MAX_CHARACTERS, batches, head_text
+from tracker.imports.readers.text import BATCH, HEAD_BYTES, MAX_CHARACTERS, batches, head_text
 from tracker.imports.source import ColumnMapping, Columns, FileFormat, Items, Pieces, Preview
 
 MAX_FIELD_CHARACTERS: Final = 256 * 1024
@@ -44,14 +43,11 @@ _LINK_HEADINGS: Final[Headings] = {
     "password": "password",
     "clicks": "clicks visits hits totalclicks visitcount engagements",
 }
-_READ_AS_THEY_ARE: Final = (
-    "destination_url internal_name tags archived created_at starts_at expires_at expired_url"
-    " max_clicks notes external_id password clicks"
-)
+_CONVERTED: Final = " ".join(filter(fields.CONVERTERS.get, _LINK_HEADINGS))
 _GUARD: Final = re.compile(r"^'(?=[\s\"']*[=+\-@\t\r\uff1d\uff0b\uff0d\uff20])")
 _DELIMITERS: Final = ",;\t"
 # Excel may name the delimiter in a first line.
-_NAMED: Final = re.compile(r"sep=(.)\r?\n")
+_NAMED: Final = re.compile(r"sep=([,;\t|])\r?\n")
 _LINE_END: Final = r"(?:\r\n|\n|\r(?=[^\n]))"
 _LINE: Final = re.compile(rf"[^\r\n]*+{_LINE_END}")
 
@@ -83,7 +79,7 @@ class _Rows:
         self._delimiter = named[1] if named else max(_DELIMITERS, key=line.count)
         one = re.escape(self._delimiter)
         field = rf'(?:"(?:[^"]++|"")*+"[^{one}\r\n]*+|[^{one}"\r\n][^{one}\r\n]*+|)'
-        self._whole = re.compile(rf"(?:{field}(?:{one}{field})*+{_LINE_END})*+")
+        self._whole = re.compile(rf"(?:{field}(?:{one}{field})*+{_LINE_END}){{0,{BATCH}}}+")
         return (named.end(), [[]]) if named else (0, [])
 
 
@@ -155,62 +151,59 @@ class CsvRows:
 
 
 def _repeated(number: int, headings: Sequence[str]) -> Iterable[SourceItem]:
-    plain = list(map(_plain, headings))
-    for at, one in enumerate(plain):
-        if one and one in plain[:at]:
-            yield fields.refused(number, f"{headings[at]}: is there twice; the first is read")
+    seen = {""}
+    for heading in headings:
+        if heading and _plain(heading) in seen:
+            yield fields.refused(number, f"{heading}: is there twice; the first is read")
+        seen.add(_plain(heading))
 
 
-def _link(
+def csv_link(
     number: int,
     record: fields.Record,
     *,
-    hosts: Sequence[str],
-    pass_query: bool,
-    replaces_query: bool,
-) -> Iterable[SourceLink]:
+    hosts: Sequence[str] = (),
+    replaces_query: bool = False,
+    **known: Any,
+) -> Iterable[SourceItem]:
+    """Make a link. Links at `hosts`, which everybody shares, come to the default domain.
+
+    Raises BadRequest if a field breaks a rule.
+    """
     printed = record.get("source_url") or record.get("aliases")
     host, path = fields.short_url(printed or "")
     path = record.get("path", "").strip("/") or path
     if not (path or printed):
         raise BadRequest("path: a path or a short URL is required")
     host = record.get("domain_name", "").lower() or host
-    others = map(fields.short_url, record.get("aliases", "").split())
     domain_name = None if host in hosts else host
+    others = map(fields.short_url, record.get("aliases", "").split())
     yield fields.link(
         number,
         record,
-        _READ_AS_THEY_ARE,
+        _CONVERTED,
         id=record.get("id") or fields.link_id(domain_name, path),
         domain_name=domain_name,
         path=path,
         aliases=tuple(other for where, other in others if where == host and other != path),
-        pass_query=pass_query,
         losses=fields.query_loss(record.get("destination_url", "") if replaces_query else ""),
+        **known,
     )
 
 
 def csv_format(
-    name: str,
-    *required: str,
-    is_guarded: bool = False,
-    hosts: Sequence[str] = (),
-    pass_query: bool = True,
-    replaces_query: bool = False,
+    name: str, *required: str, link: fields.Read = csv_link, is_guarded: bool = False
 ) -> FileFormat:
-    """Return a format of CSV of links, which has the `required` fields.
-
-    Links at `hosts`, which everybody shares, come to the default domain.
-    """
-    make = partial(_link, hosts=hosts, pass_query=pass_query, replaces_query=replaces_query)
+    """Return a format of CSV of links, which has the `required` fields."""
 
     def read(pieces: Pieces, columns: Columns | None = None) -> Items:
-        rows = CsvRows(make, columns, is_guarded=is_guarded)
-        return fields.items_of(csv_batches(pieces), rows)
+        return fields.items_of(csv_batches(pieces), CsvRows(link, columns, is_guarded=is_guarded))
 
     def fits(head: bytes) -> bool:
         rows = first_rows(head)
-        return bool(rows) and set(required) <= set(columns_of(rows[0]))
+        if not rows or any("\0" in cell for cell in rows[0]):
+            return False
+        return set(required) <= set(columns_of(rows[0]))
 
     return FileFormat(name, fits, read, ColumnMapping(_preview, read))
 

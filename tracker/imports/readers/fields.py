@@ -1,5 +1,6 @@
 """Fields of sources: times, numbers, URLs and texts as each writes them, and refused rows. Pure."""
 
+import asyncio
 import re
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from datetime import UTC, datetime, tzinfo
@@ -40,10 +41,14 @@ _SHORT_URL: Final = re.compile(r"(?:https?://)?([^/?#]*)/?([^?#]*)", re.IGNORECA
 
 
 async def items_of(rows: AsyncIterator[list[Any]], read: Read) -> AsyncIterator[SourceItem]:
-    """Yield what `read` makes of each row, and its number; of a bad row that it is refused."""
+    """Yield what `read` makes of each row, and its number; of a bad row that it is refused.
+
+    Raises BadRequest if an answer of an API cannot be read.
+    """
     number = 0
     try:
         async for batch in rows:
+            await asyncio.sleep(0)
             for row in batch:
                 number += 1
                 for item in items_of_row(read, number, row):
@@ -75,13 +80,16 @@ def refused(number: int, message: str, row: Any = None) -> RefusedRow:
 def link(number: int, record: Record, names: str, **known: Any) -> SourceLink:
     """Make a link of what is `known`, and of fields that `names` lists as `field:name in record`.
 
-    The id of a link at a source that gives none is its domain and path.
+    The id of a link at a source that gives none is its domain and path. Raises BadRequest if a
+    field breaks a rule.
     """
     for pair in names.split():
         field, _, name = pair.partition(":")
-        known[field] = _READERS[field](name or field, record.get(name or field))
-    known.setdefault("domain_name", None)
-    known.setdefault("id", link_id(known["domain_name"], known["path"]))
+        known[field] = CONVERTERS[field](name or field, record.get(name or field))
+    domain_name = known.setdefault("domain_name", None)
+    known.setdefault("id", link_id(domain_name, known["path"]))
+    if not all(isinstance(known[name], str) for name in ("id", "path")):
+        raise BadRequest("path: must be a text")
     return SourceLink(row=number, **known)
 
 
@@ -92,12 +100,15 @@ def link_id(domain_name: str | None, path: str) -> str:
 def visit(
     link_id: str, number: int, record: Record, names: str, is_bot: bool = False
 ) -> SourceVisit:
-    """Make a visit. `names` are those of its time, referrer, user agent and country."""
+    """Make a visit. `names` are those of its time, referrer, user agent and country.
+
+    Raises BadRequest if it has no time.
+    """
     time, *others = names.split()
     at = moment(time, record.get(time))
     if at is None:
         raise BadRequest(f"{time}: is required")
-    referrer, agent, country = (record.get(name) or "" for name in others)
+    referrer, agent, country = (str(record.get(name) or "") for name in others)
     return SourceVisit(
         link_id=link_id,
         at=at,
@@ -110,12 +121,15 @@ def visit(
 
 
 def moment(field: str, value: Any, zone: tzinfo = UTC) -> datetime | None:
-    """Return a time in ISO 8601, `zone` where it has none, or in Unix seconds or milliseconds."""
+    """Return a time in ISO 8601, `zone` where it has none, or in Unix seconds or milliseconds.
+
+    Raises BadRequest if it is neither.
+    """
     text = str("" if value is None else value).strip()
     if text in ("", "0", "0000-00-00 00:00:00"):
         return None
     try:
-        if re.fullmatch(r"\d+(\.\d*)?", text):
+        if text.replace(".", "", 1).isdecimal():
             seconds = float(text)
             return datetime.fromtimestamp(seconds / (1000 if seconds > _MOST_SECONDS else 1), UTC)
         at = datetime.fromisoformat(text)
@@ -164,7 +178,7 @@ def password(_: str, value: Any) -> SourcePassword | None:
     return SourcePassword("bcrypt" if is_bcrypt else "plain", clear) if clear else None
 
 
-_READERS: Final[Mapping[str, Callable[[str, Any], Any]]] = {
+CONVERTERS: Final[Mapping[str, Callable[[str, Any], Any]]] = {
     **dict.fromkeys(("created_at", "starts_at", "expires_at"), moment),
     **dict.fromkeys(("clicks", "max_clicks"), _count),
     **dict.fromkeys(("internal_name", "external_id"), lambda _, value: _line(value)),
@@ -188,7 +202,12 @@ def short_url(value: str) -> tuple[str | None, str]:
 def without_punycode(path: str) -> str:
     """Return a path as it is printed: some services keep other letters as hostnames have them."""
     try:
-        return re.sub(r"xn--([a-z0-9-]+)", lambda one: one[1].encode().decode("punycode"), path)
+        # Decoding takes time squared.
+        return re.sub(
+            r"xn--([a-z0-9-]{1,250})(?![a-z0-9-])",
+            lambda one: one[1].encode().decode("punycode"),
+            path,
+        )
     except UnicodeError:
         return path
 

@@ -4,11 +4,9 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, tzinfo
 from typing import Final, NamedTuple
-from zoneinfo import ZoneInfo
 
-from tracker.calendar import is_zone
 from tracker.imports.readers.fields import Read, items_of
-from tracker.imports.readers.text import BrokenFile, batches, head_text
+from tracker.imports.readers.text import BATCH, BrokenFile, batches, head_text
 from tracker.imports.source import FileFormat
 
 Tables = Mapping[str, str]
@@ -24,18 +22,23 @@ class SqlRow(NamedTuple):
     is_mysql: bool
 
 
-_NAME: Final = r'(?:[`"]?\w+[`"]?\.)?[`"]?(\w+)[`"]?'
+# Possessive, as all patterns here: nobody's file takes time squared.
+_NAME: Final = r'(?:[`"]?\w++[`"]?\.)?[`"]?(\w++)[`"]?'
 _INSERT: Final = re.compile(
-    rf"(?:INSERT|REPLACE)\s+(?:IGNORE\s+)?INTO\s+{_NAME}\s*(\([^()']*\))?[\w\s]*?\bVALUES\s*(?=\()",
+    rf"(?:INSERT|REPLACE)\s++(?:IGNORE\s++)?INTO\s++{_NAME}\s*+"
+    r"(\([^()']*+\))?+[\w\s]*?\bVALUES\s*+(?=\()",
     re.IGNORECASE,
 )
-_COPY: Final = re.compile(rf"COPY\s+{_NAME}\s*(\([^)]*\))?\s+FROM\s+stdin;[^\n]*\n", re.IGNORECASE)
+_COPY: Final = re.compile(
+    rf"COPY\s++{_NAME}\s*+(\([^)]*+\)\s*+)?+FROM\s++stdin;[^\n]*+\n", re.IGNORECASE
+)
 _CREATE: Final = re.compile(
-    rf"CREATE\s+TABLE\s+(?:IF\s+NOT\s+EXISTS\s+)?{_NAME}\s*\((.*)\)", re.IGNORECASE | re.DOTALL
+    rf"CREATE\s++TABLE\s++(?:IF\s++NOT\s++EXISTS\s++)?+{_NAME}\s*+\((.*)\)",
+    re.IGNORECASE | re.DOTALL,
 )
 _NO_COLUMN: Final = r"(?:PRIMARY|UNIQUE|KEY|INDEX|CONSTRAINT|FOREIGN|CHECK|FULLTEXT|SPATIAL)\b"
 _COLUMN: Final = re.compile(rf'\s*(?:[`"]([^`"]+)|(?!{_NO_COLUMN})(\w+))', re.IGNORECASE)
-_ZONE: Final = re.compile(r"\btime_?zone\s*=\s*['\"]([^'\"]+)", re.IGNORECASE)
+_ZONE: Final = re.compile(r"\btime_?zone\s*=\s*['\"]([+-]\d\d:\d\d)['\"]", re.IGNORECASE)
 # The text of a `/*!` comment is executed.
 _SKIPPED: Final = re.compile(
     r"(?:\s++|--[^\n]*+\n|#[^\n]*+\n|\\[^\n]*+\n|/\*!\d*+|\*/|/\*(?!!).*?\*/)*+", re.DOTALL
@@ -45,6 +48,7 @@ _BEGINNING: Final = re.compile(
     r"^(?:-- |/\*|CREATE TABLE|INSERT INTO|COPY|PRAGMA|SET|BEGIN)", re.MULTILINE | re.IGNORECASE
 )
 _CHARACTERS: Final = dict(zip("nrtbfv0Z", "\n\r\t\b\f\v\0\x1a", strict=True))
+_ESCAPE: Final = re.compile(r"\\(.)", re.DOTALL)
 _LINE_BREAK: Final = re.compile(r"'([^']+)',\s*char\((10|13)\)")
 
 
@@ -96,11 +100,11 @@ class _Rows:
 
     def _learn(self, statement: str) -> None:
         if zone := _ZONE.search(statement):
-            self._zone = _zone(zone[1])
+            self._zone = datetime.fromisoformat(f"2000-01-01T00:00{zone[1]}").tzinfo or UTC
         if create := _CREATE.match(statement):
-            columns, count = self._string.sub("", create[2]), 1
-            while count:
-                columns, count = re.subn(r"\([^()]*\)", "", columns)
+            columns = self._string.sub("", create[2])
+            for _ in range(5):  # levels of brackets
+                columns = re.sub(r"\([^()]*+\)", "", columns)
             found = filter(None, map(_COLUMN.match, columns.split(",")))
             self._created[create[1].lower()] = [(one[1] or one[2]).lower() for one in found]
 
@@ -114,34 +118,30 @@ class _Rows:
         return "", ()
 
     def _tuples(self, text: str, at: int) -> tuple[int, list[SqlRow]] | None:
-        rows, start = [], at
-        while found := self._tuple.match(text, at):
+        rows: list[SqlRow] = []
+        start = at
+        while len(rows) < BATCH and (found := self._tuple.match(text, at)):
             at = found.end()
             if self._table:
                 pairs = self._value.findall(found[1] + ",")
-                rows.append(
-                    self._row(
-                        [self._unquoted(one) if one else self._literal(raw) for one, raw in pairs]
-                    )
-                )
+                values = [self._text(one) if one else self._literal(raw) for one, raw in pairs]
+                rows.append(self._row(values))
             if found[2] != ",":
                 self._take = self._statement
                 break
         return (at, rows) if at > start else None
 
     def _lines(self, text: str, at: int) -> tuple[int, list[SqlRow]] | None:
-        rows, start = [], at
-        while (end := text.find("\n", at)) >= 0:
+        rows: list[SqlRow] = []
+        start = at
+        while len(rows) < BATCH and (end := text.find("\n", at)) >= 0:
             line, at = text[at:end].rstrip("\r"), end + 1
             if line == r"\.":
                 self._take = self._statement
                 break
             if self._table:
-                rows.append(
-                    self._row(
-                        [None if one == r"\N" else _unescaped(one) for one in line.split("\t")]
-                    )
-                )
+                cells = line.split("\t")
+                rows.append(self._row([None if one == r"\N" else _unescaped(one) for one in cells]))
         return (at, rows) if at > start else None
 
     def _row(self, values: list[str | None]) -> SqlRow:
@@ -150,9 +150,11 @@ class _Rows:
         row = dict(zip(self._columns, values, strict=True)) if is_whole else {}
         return SqlRow(self._table, row, self._zone, self._is_mysql)
 
-    def _unquoted(self, quoted: str) -> str:
-        text = quoted[1:-1].replace("''", "'") if "''" in quoted else quoted[1:-1]
-        return _unescaped(text) if self._is_mysql else text
+    def _text(self, quoted: str) -> str:
+        text = quoted[1:-1]
+        if "'" in text:
+            text = text.replace("''", "'")
+        return _unescaped(text) if self._is_mysql and "\\" in text else text
 
     def _literal(self, raw: str) -> str | None:
         """Return a value that is no plain string. SQLite writes line breaks as calls."""
@@ -160,7 +162,7 @@ class _Rows:
         string = self._string.search(raw)
         if string is None:
             return None if raw.upper() == "NULL" else raw
-        text = self._unquoted(string[0])
+        text = self._text(string[0])
         if raw.startswith("unistr("):
             text = re.sub(r"\\(?:u([0-9a-f]{4})|\\)", _unicode, text)
         for mark, code in _LINE_BREAK.findall(raw, string.end()):
@@ -169,22 +171,11 @@ class _Rows:
 
 
 def _unescaped(text: str) -> str:
-    if "\\" not in text:
-        return text
-    return re.sub(r"\\(.)", lambda one: _CHARACTERS.get(one[1], one[1]), text, flags=re.DOTALL)
+    return _ESCAPE.sub(lambda one: _CHARACTERS.get(one[1], one[1]), text)
 
 
 def _unicode(escape: re.Match[str]) -> str:
     return chr(int(escape[1], 16)) if escape[1] else "\\"
-
-
-def _zone(name: str) -> tzinfo:
-    if is_zone(name):
-        return ZoneInfo(name)
-    try:
-        return datetime.fromisoformat(f"2000-01-01T00:00{name}").tzinfo or UTC
-    except ValueError:
-        return UTC
 
 
 def sql_format(tables: Tables, reader: Callable[[], Read]) -> FileFormat:

@@ -1,12 +1,13 @@
 """Dub: its API, and the CSV of its links."""
 
 from collections.abc import Iterable
+from functools import partial
 from typing import Final
 
 from tracker.errors import BadRequest
 from tracker.imports.item import SourceItem
 from tracker.imports.readers import fields
-from tracker.imports.readers.csv_links import csv_format
+from tracker.imports.readers.csv_links import csv_format, csv_link
 from tracker.imports.readers.json_records import api_reader
 from tracker.imports.source import Source
 
@@ -48,9 +49,8 @@ DUB: Final = Source(
             "CSV, without passwords, dates and rules",
             "source_url",
             "destination_url",
+            link=partial(csv_link, hosts=_SHARED_HOSTS, replaces_query=True),
             is_guarded=True,
-            hosts=_SHARED_HOSTS,
-            replaces_query=True,
         ),
     ),
     key_headers=lambda key: {"Authorization": f"Bearer {key}"},

@@ -13,6 +13,7 @@ from tracker.imports.readers.csv_links import (
     columns_of,
     csv_batches,
     csv_format,
+    csv_link,
     first_rows,
 )
 from tracker.imports.readers.fields import Record, items_of, numbered
@@ -92,7 +93,7 @@ async def _visits(api: SourceApi, link: SourceLink) -> AsyncIterator[list[Any]]:
         visits = listed(path, answer, "visits.data")
         # A visit's place from the oldest is the same on whichever page it is.
         oldest = answer["visits"]["pagination"]["totalItems"] - (page - 1) * _PAGE - len(visits)
-        found = visits[::-1][read - oldest :] if oldest <= read else []
+        found = visits[::-1][read - oldest :][: total - read] if oldest <= read else []
         yield found
         read += len(found)
         page += -1 if oldest <= read else 1
@@ -130,7 +131,9 @@ SHLINK: Final = Source(
     files=(
         FileFormat("CSV of visits", _are_visits, _read_visits),
         csv_format(
-            "CSV of links, without dates, limits and rules", "destination_url", replaces_query=True
+            "CSV of links, without dates, limits and rules",
+            "destination_url",
+            link=partial(csv_link, replaces_query=True),
         ),
     ),
     key_headers=lambda key: {"X-Api-Key": key},
