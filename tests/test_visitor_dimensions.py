@@ -10,7 +10,14 @@ from tracker.clicks.document import ClickDocument, VisitorValues
 from tracker.conversions.document import ConversionDocument
 from tracker.feeds.api.conversion_schema import ConversionRecord
 from tracker.feeds.conversions import StoredConversion
-from tracker.visitor_dimensions import COUNTRY_NAMES, NAMES, Agent, country_name, values_of
+from tracker.visitor_dimensions import (
+    COUNTRY_NAMES,
+    NAMES,
+    Agent,
+    country_code,
+    country_name,
+    values_of,
+)
 
 
 @pytest.mark.parametrize("kind", [ClickDocument, ConversionDocument])
@@ -34,3 +41,34 @@ def test_countries_have_the_names_of_babel() -> None:
 @pytest.mark.parametrize(("code", "name"), [("DE", "Germany"), ("AX", "Åland Islands"), ("?", "?")])
 def test_a_country_is_shown_by_its_english_name(code: str, name: str) -> None:
     assert country_name(code) == name
+
+
+@pytest.mark.parametrize(
+    ("name", "code"),
+    [
+        ("Germany", "DE"),
+        ("The Netherlands", "NL"),
+        ("Bosnia and Herzegovina", "BA"),
+        ("St Kitts and Nevis", "KN"),
+        ("Saint Lucia", "LC"),
+        ("Türkiye", "TR"),
+        ("Turkey", "TR"),
+        ("Ivory Coast", "CI"),
+        ("Hong Kong", "HK"),
+        ("Myanmar", "MM"),
+        ("DR Congo", "CD"),
+        ("Congo Republic", "CG"),
+        ("São Tomé and Príncipe", "ST"),
+        ("Åland Islands", "AX"),
+        ("U.S. Virgin Islands", "VI"),
+        ("Atlantis", ""),
+        ("", ""),
+    ],
+)
+def test_a_country_is_known_by_the_names_that_services_write(name: str, code: str) -> None:
+    assert country_code(name) == code
+
+
+def test_no_two_countries_share_a_name() -> None:
+    codes = [row.split("\t") for row in COUNTRY_NAMES.read_text("utf-8").splitlines()[1:]]
+    assert [(code, country_code(name)) for code, name in codes if country_code(name) != code] == []
