@@ -4,12 +4,14 @@ Slugs and the further paths of a link lead to it. Neither `s` nor `d` in the que
 """
 
 from functools import partial
+from urllib.parse import unquote
 
 from msgspec.structs import replace
 
 from tracker.clicks.redirect import Redirect, Visit
 from tracker.clicks.redirection import Answer, RedirectResponse
 from tracker.clicks.response import Continuation
+from tracker.clicks.sources import referrer_host
 from tracker.clicks.stuck_text import without_stuck_text
 from tracker.errors import ErrorCode, NotFound
 from tracker.links.cache import LinkCache
@@ -17,6 +19,7 @@ from tracker.links.domain import ServedName
 from tracker.links.domains import Domains
 from tracker.links.hostnames import canonical_hostname
 from tracker.links.link import CachedLink
+from tracker.links.site.unknown_paths import UnknownPaths
 from tracker.stores.batch import Waiter, notify
 from tracker.stores.redis import keys
 from tracker.syntax.url_path import name_of
@@ -26,11 +29,17 @@ class CustomPaths:
     """The endpoint of these paths."""
 
     def __init__(
-        self, redirect: Redirect, links: LinkCache, domains: Domains, own_host: str
+        self,
+        redirect: Redirect,
+        links: LinkCache,
+        domains: Domains,
+        unknown: UnknownPaths,
+        own_host: str,
     ) -> None:
         self._redirect = redirect
         self._links = links
         self._domains = domains
+        self._unknown = unknown
         self._own_host = own_host
 
     def host(self, header: str) -> str:
@@ -79,7 +88,7 @@ class CustomPaths:
         link: CachedLink | None,
     ) -> None:
         if link is not None:
-            self._redirect.record(visit, waiter, link)
+            self._redirect.record(visit, waiter, domain, link)
         elif visit is sent and (of_slug := _without_stuck_text(sent)):
             self._find(domain, sent, of_slug, waiter)
         else:
@@ -87,7 +96,15 @@ class CustomPaths:
 
     def _without_link(self, domain: ServedName, visit: Visit) -> Answer:
         """Answer the path of a proven custom domain that leads to no link. Raises NotFound."""
-        raise NotFound("short link: not found")
+        url = domain.root_url
+        if sent := visit.path:
+            path = name_of(sent) or unquote(sent)
+            referrer = referrer_host(visit.headers.referrer)
+            self._unknown.record(domain.namespace, path, referrer, visit.address)
+            url = domain.not_found_url
+        if (answer := self._redirect.elsewhere(url)) is None:
+            raise NotFound("short link: not found")
+        return answer
 
 
 def _without_stuck_text(visit: Visit) -> Visit | None:

@@ -4,7 +4,7 @@ At first, and after a change or a failover, the counter is told how many clicks 
 none, by the rule of drains, so that both always agree.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Final
 from uuid import UUID
@@ -13,7 +13,7 @@ from pymongo.errors import PyMongoError
 
 from tracker.clicks.bots import bot_reason
 from tracker.clicks.click import Click
-from tracker.clicks.redirection import Answer, closed
+from tracker.clicks.redirection import Answer
 from tracker.errors import Unavailable
 from tracker.journal.appender import LAST, OPEN, UNKNOWN, USED_UP
 from tracker.journal.journal import Journal
@@ -40,10 +40,10 @@ class LimitedClicks:
         options: RedirectOptions,
         click: Click,
         kept: bool,
-        usual: Answer,
+        answer_if: Callable[[bool], Answer],
         waiter: Waiter[Answer],
     ) -> None:
-        """Hand `usual` to `waiter`, or the answer of a used-up link. HEAD is not `kept`."""
+        """Hand `waiter` the answer, which depends on whether it is used up. HEAD is not `kept`."""
         uses = int(kept and bot_reason(click.user_agent, click.purpose) is None)
         of_link = click, kept, options.max_clicks or 0, uses, link.version
         append = partial(self._journal.append_limited, *of_link)
@@ -52,7 +52,7 @@ class LimitedClicks:
             state = await append()
             if state == UNKNOWN:
                 state = await append(str(await self._stored.submit(link)))
-            answer = closed(options, click.at, state == USED_UP) or usual
+            answer = answer_if(state == USED_UP)
         except Exception as error:
             notify(waiter, waiter.set_exception, error)
         else:

@@ -23,13 +23,13 @@ from tracker.errors import BadRequest, MethodNotAllowed, NotFound
 from tracker.ids import SLUG, new_click_id
 from tracker.journal.journal import Journal
 from tracker.links.cache import LinkCache
-from tracker.links.destination import Destination
+from tracker.links.destination import Destination, location_of
 from tracker.links.domain import ServedName
 from tracker.links.domains import Domains
 from tracker.links.hostnames import canonical_hostname
 from tracker.links.link import CachedLink, Link, cached_link
 from tracker.links.macros import MACRO_NAMES
-from tracker.links.options import CLICK_ID
+from tracker.links.options import CLICK_ID, RedirectOptions
 from tracker.stores.batch import Waiter, notify
 from tracker.stores.redis import keys
 from tracker.syntax.url import parameter
@@ -174,16 +174,33 @@ class Redirect:
         if known is None:
             if not namespace:
                 _check(slug)
-            record = partial(self.record, visit, waiter)
+            record = partial(self.record, visit, waiter, domain)
             self._links.load(name, visit.address, Continuation(waiter, record))
         else:
-            self.record(visit, waiter, known.value)
+            self.record(visit, waiter, domain, known.value)
 
-    def record(self, visit: Visit, waiter: Waiter[Answer], link: CachedLink | None) -> None:
+    def elsewhere(self, url: str | None) -> RedirectResponse | None:
+        """Return the redirect to a URL of a domain; None without one, or if it leads back."""
+        if url is None:
+            return None
+        location, host = location_of(url)
+        return None if self._leads_back(host) else usual(location)
+
+    def record(
+        self,
+        visit: Visit,
+        waiter: Waiter[Answer],
+        domain: ServedName | None,
+        link: CachedLink | None,
+    ) -> None:
         """Record the click of a visit, then answer it. Raises NotFound if visitors get 404."""
         at = now_ms()
         options = None if link is None else link.options
-        answer: Answer | None = None if options is None else closed(options, at)
+        answer: Answer | None = None
+        of_domain: RedirectResponse | None = None
+        if options is not None:
+            of_domain = None if domain is None else self.elsewhere(domain.expired_url)
+            answer = closed(options, at, of_domain=of_domain)
         if answer is None:
             opened = self._open(visit, link, at)
             if opened is None:
@@ -195,7 +212,8 @@ class Redirect:
                 answer = redirection(options, location)
                 if link is not None and options.max_clicks is not None:
                     kept = visit.method != "HEAD"
-                    limited = self._limited.answer(link, options, click, kept, answer, waiter)
+                    answer_if = partial(_limited_answer, options, at, of_domain, answer)
+                    limited = self._limited.answer(link, options, click, kept, answer_if, waiter)
                     task = asyncio.get_running_loop().create_task(limited)
                     self._answering.add(task)
                     task.add_done_callback(self._answering.discard)
@@ -268,6 +286,16 @@ class Redirect:
                 visit.address, headers.edge_country, headers.user_agent
             )
         return macros
+
+
+def _limited_answer(
+    options: RedirectOptions,
+    at: int,
+    of_domain: RedirectResponse | None,
+    usual: Answer,
+    is_used_up: bool,
+) -> Answer:
+    return closed(options, at, is_used_up, of_domain) or usual
 
 
 def _check(slug: str) -> None:

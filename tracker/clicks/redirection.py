@@ -3,6 +3,7 @@
 from typing import Final, NamedTuple
 
 from tracker.errors import ErrorCode, NotFound
+from tracker.links.destination import location_of
 from tracker.links.options import RedirectOptions
 
 
@@ -31,16 +32,23 @@ def redirection(options: RedirectOptions, location: str) -> RedirectResponse:
     return _redirection(options.status, location, *added)
 
 
-def closed(options: RedirectOptions, at: int, is_used_up: bool = False) -> RedirectResponse | None:
+def closed(
+    options: RedirectOptions,
+    at: int,
+    is_used_up: bool = False,
+    of_domain: RedirectResponse | None = None,
+) -> RedirectResponse | None:
     """Return the redirect of a link outside its window or after its last click; None before.
 
-    Raises NotFound if the link says no URL for that.
+    Raises NotFound if neither the link nor its domain has a URL for that.
     """
     has_expired = is_used_up or options.has_expired(at)
     if options.has_started(at) and not has_expired:
         return None
     if options.expired_url is not None:
-        return usual(options.expired_url)
+        return usual(location_of(options.expired_url)[0])
+    if of_domain is not None:
+        return of_domain
     if has_expired:
         raise NotFound("short link: has expired", code=ErrorCode.LINK_EXPIRED)
     raise NotFound("short link: has not started", code=ErrorCode.LINK_NOT_STARTED)

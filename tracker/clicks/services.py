@@ -41,7 +41,9 @@ def build(
     )
     return ClickServices(
         redirect=redirect,
-        paths=CustomPaths(redirect, links.link_cache, links.domains, public_url.host),
+        paths=CustomPaths(
+            redirect, links.link_cache, links.domains, links.unknown_paths, public_url.host
+        ),
         clicks=Clicks(stores.mongodb),
         visitors=Visitors(stores.redis, stores.budget),
         enrichment=enrichment,

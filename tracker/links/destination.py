@@ -24,6 +24,7 @@ DESTINATION_FIELD: Final = "destination_url"
 OWN_REDIRECT: Final = "must not be a redirect of this service, nor have a macro in the path there"
 
 _CACHED_MACRO_PATTERNS: Final = 1
+_CACHED_LOCATIONS: Final = 1_000
 _CACHED_CLICK_PARAMETERS: Final = 100
 """Their patterns take 10 KB each."""
 
@@ -89,6 +90,12 @@ def redirect_address(url: str) -> tuple[str, int] | None:
 def _redirect_host(url: str) -> str | None:
     address = redirect_address(url)
     return None if address is None else address[0]
+
+
+@lru_cache(maxsize=_CACHED_LOCATIONS)
+def location_of(url: str) -> tuple[str, str]:
+    """Return a checked URL as the Location of a redirect that is no click, and its host."""
+    return "".join(_split(url)), split_url(DESTINATION_FIELD, url).address[0]
 
 
 def utm_of(url: str) -> Mapping[str, str | None]:

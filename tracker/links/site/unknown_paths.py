@@ -51,15 +51,15 @@ class UnknownPaths:
     def record(self, namespace: str, path: str, referrer: str | None, address: str) -> None:
         """Count a request of the client at `address` for a decoded path."""
         key = namespace, path.encode(errors="replace")[:MAX_PATH_BYTES].decode(errors="ignore")
-        asked = self._waiting.get(key)
+        at, asked = now(), self._waiting.get(key)
         if asked is None:
             waiting = len(self._waiting)
             if waiting >= MAX_WAITING or self._misses.is_used_up(address):
                 key = namespace, NO_ROOM
             if waiting >= 2 * MAX_WAITING and key not in self._waiting:
                 return
-            asked = self._waiting.setdefault(key, Asked(now(), now()))
-        asked.count, asked.last_at, asked.referrer = asked.count + 1, now(), referrer
+            asked = self._waiting.setdefault(key, Asked(at, at))
+        asked.count, asked.last_at, asked.referrer = asked.count + 1, at, referrer
 
     async def store(self) -> None:
         waiting, self._waiting = self._waiting, {}
