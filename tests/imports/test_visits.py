@@ -46,17 +46,18 @@ class Scene:
         self.visits = process_of(services)
 
     async def store(self, pairs: Pairs) -> Mapping[str, int]:
-        found = await self.visits.store(self.origin, pairs, self.count_step)
+        await self.visits.store(self.origin, pairs, self.count_step)
         await self.check()
-        return found
+        return self.counts
 
     async def undo(self) -> int:
         removed = await self.visits.undo(self.origin, self.count_step)
         await self.check()
         return removed
 
-    async def count_step(self, session: MongoSession) -> None:
+    async def count_step(self, session: MongoSession, counts: Mapping[str, int]) -> None:
         """What a job does: it keeps its position in the same transaction."""
+        self.counts = counts
         steps = {"$inc": {"steps": 1}}
         imports = self.services.stores.mongodb["imports"]
         await imports.update_one({"_id": "a"}, steps, upsert=True, session=session)
@@ -173,10 +174,11 @@ async def test_an_import_counts_once_and_its_undo_leaves_every_report_as_it_was(
     assert await of.store(pairs) == counts(known=60)
     assert await of.reports() == with_more
     assert [await of.undo() for _ in range(4)] == [25, 25, 10, 0]
+    assert of.counts == {"visits_removed": 10}
     undone = await of.reports()
     assert [one.totals for one in undone] != [one.totals for one in after]
     assert (await of.report(bots="include")).totals.clicks == 80
-    assert await of.steps() == 8
+    assert await of.steps() == 7
 
 
 async def test_reports_after_an_undo_equal_those_before_the_import(services: Services) -> None:
@@ -256,6 +258,7 @@ async def test_visits_of_days_that_retention_has_reached_are_left_out(services: 
     )
     assert found == counts(new=1, outside=2)
     assert await database["clicks"].count_documents({"stored_at": {"$gt": at}}) == 1
+    await retention.set_click_retention(database, 0)
 
 
 async def test_visits_are_taken_out_of_the_clicks_before_the_import(services: Services) -> None:
@@ -269,6 +272,18 @@ async def test_visits_are_taken_out_of_the_clicks_before_the_import(services: Se
         assert [found[one.id].opening_clicks for one in of.links] == [1, 0]
     rows = services.stores.mongodb["links"].find({"opening_clicks": {"$exists": True}})
     assert len(await rows.to_list(None)) == 1
+
+
+async def test_a_repeated_import_brings_the_totals_without_the_visits_that_are_stored(
+    services: Services,
+) -> None:
+    of = await scene_of(services, opening_clicks=3)
+    first, second = of.links
+    await of.store([(first, make_visit(number=one)) for one in range(2)])
+    await of.visits.set_openings({first.id: 7, second.id: 0})
+    found = await services.links.links.find_all([first.id, second.id])
+    assert [found[one.id].opening_clicks for one in of.links] == [5, 0]
+    assert found[first.id].version == first.version
 
 
 async def test_feeds_by_storing_order_live_pages_and_webhooks_hear_of_no_import(

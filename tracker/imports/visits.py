@@ -10,10 +10,10 @@ The clicks before the import of a link (`opening_clicks`) are its total without 
 
 import asyncio
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 from redis.asyncio import Redis
@@ -48,6 +48,10 @@ _EARLIEST: Final = datetime(1995, 1, 1, tzinfo=UTC)
 _PER_TURN: Final = 200
 _SETTLED_AFTER: Final = timedelta(minutes=1)
 _SOURCE_SAYS_BOT: Final = "crawler"
+_OPENING: Final = "opening_clicks"
+
+Also = Callable[[MongoSession, Mapping[str, int]], Awaitable[None]]
+"""Stores, in the transaction of a chunk, what its numbers of visits change."""
 
 
 class VisitOrigin(NamedTuple):
@@ -82,12 +86,12 @@ class ImportedVisits:
         self,
         origin: VisitOrigin,
         visits: Sequence[tuple[Link, SourceVisit]],
-        also: InTransaction,
-    ) -> Mapping[str, int]:
+        also: Also,
+    ) -> None:
         """Store a chunk of visits of links, in one transaction with what `also` stores.
 
-        Returns how many are new, known already, and of no day that counts. Raises WriteConflict if
-        another process stores them at the same time.
+        It gets the numbers of new and known visits, and of those outside the days that count.
+        Raises WriteConflict if another process stores them at the same time.
         """
         day = await first_complete_day(self._mongodb.database)
         earliest = max(start_of(day), _EARLIEST) if day else _EARLIEST
@@ -96,32 +100,50 @@ class ImportedVisits:
         stored = await self._clicks.find(made.keys(), ["_id"])
         new = [click for click_id, click in made.items() if click_id not in stored]
         by_link = Counter(click["link_id"] for click in new)
+        counts = {
+            "visits": len(new),
+            "visits_known": len(made) - len(new),
+            "visits_outside": len(visits) - len(within),
+        }
 
         async def finish(session: MongoSession) -> None:
             await self._lower_openings(by_link, session)
-            await also(session)
+            await also(session, counts)
 
         if new:
-            await self._writer.write(WriteSet([], [], [], imported=new), finish)
-            await self._due.add([origin.account_id], now() + _SETTLED_AFTER)
+            await self._write(origin, WriteSet([], [], [], imported=new), finish)
         else:
             await run_in_transaction(self._mongodb.database, finish)
-        known, outside = len(made) - len(new), len(visits) - len(within)
-        return {"visits": len(new), "visits_known": known, "visits_outside": outside}
 
-    async def undo(self, origin: VisitOrigin, also: InTransaction) -> int:
+    async def undo(self, origin: VisitOrigin, also: Also) -> int:
         """Remove a chunk of an import's clicks from clicks and rollups; return their number.
 
-        0 means that none is left. Conversions keep what they have of such a click. Raises
-        WriteConflict as `store` does.
+        0: none is left. Conversions keep what they have of a click. Raises as `store` does.
         """
         clicks = await self._clicks.imported(origin.import_id, VISITS_PER_CHUNK)
-        if not clicks:
-            await run_in_transaction(self._mongodb.database, also)
-            return 0
-        await self._writer.write(WriteSet([], [], [], removed=clicks), also)
-        await self._due.add([origin.account_id], now() + _SETTLED_AFTER)
+        if clicks:
+            counts = {"visits_removed": len(clicks)}
+            write_set = WriteSet([], [], [], removed=clicks)
+            await self._write(origin, write_set, lambda session: also(session, counts))
         return len(clicks)
+
+    async def set_openings(self, totals: Mapping[UUID, int]) -> None:
+        """Set what links had before their import, given their totals, visits included."""
+        of_links = {"link_id": {"$in": list(totals)}, "import_id": {"$exists": True}}
+        count: dict[str, Any] = {"_id": "$link_id", "visits": {"$sum": 1}}
+        stages = [{"$match": of_links}, {"$group": count}]
+        rows = await self._mongodb.reads.aggregate("clicks", stages, hint="imported_of_link")
+        visits = {row["_id"]: row["visits"] for row in rows}
+        updates = []
+        for link_id, total in totals.items():
+            left = max(0, total - visits.get(link_id, 0))
+            update = {"$set": {_OPENING: left}} if left else {"$unset": {_OPENING: ""}}
+            updates.append({"q": {"_id": link_id}, "u": update})
+        await run_updates(self._mongodb.database, "links", updates)
+
+    async def _write(self, origin: VisitOrigin, write_set: WriteSet, finish: InTransaction) -> None:
+        await self._writer.write(write_set, finish)
+        await self._due.add([origin.account_id], now() + _SETTLED_AFTER)
 
     async def _documents(
         self, origin: VisitOrigin, visits: Sequence[tuple[Link, SourceVisit]]
@@ -140,12 +162,11 @@ class ImportedVisits:
 
     async def _lower_openings(self, by_link: Mapping[bytes, int], session: MongoSession) -> None:
         """Take new visits out of the clicks before the import, of which they were a part."""
-        opening = "$opening_clicks"
-        updates = []
+        opening, updates = f"${_OPENING}", []
         for link_id, count in by_link.items():
             left = [{"$gt": [opening, count]}, {"$subtract": [opening, count]}, "$$REMOVE"]
-            update = [{"$set": {"opening_clicks": {"$cond": left}}}]
-            updates.append({"q": {"_id": link_id, "opening_clicks": {"$gt": 0}}, "u": update})
+            update = [{"$set": {_OPENING: {"$cond": left}}}]
+            updates.append({"q": {"_id": link_id, _OPENING: {"$gt": 0}}, "u": update})
         await run_updates(self._mongodb.database, "links", updates, session)
 
 

@@ -170,8 +170,9 @@ INDEXES: dict[str, list[IndexModel]] = {
         _index("by_link_and_time", "link_id", "at"),
         # Few among millions, and no cost for the rest.
         _index("tests", "account_id", "-at", partialFilterExpression={"test": True}),
-        # Imported visits, for what undoes an import. Other clicks are not in it.
-        _index("imported", "import_id", "link_id", partialFilterExpression=_IMPORTED),
+        # Imported visits: for an undo, and to count those of a link. No cost for other clicks.
+        _index("imported", "import_id", partialFilterExpression=_IMPORTED),
+        _index("imported_of_link", "link_id", "import_id", partialFilterExpression=_IMPORTED),
     ],
     "events": [
         # The state comes before the time, so that a rare one is found among millions. Without a
