@@ -1,76 +1,121 @@
 """The cut-over check: whether each printed path answers here as it does at its source.
 
-A path is asked of the redirect itself, as HEAD, so nothing is recorded. The answer of the source
-follows from its own data. Redirects are equal if their destinations are, whatever their status.
+A path is asked of what answers visitors, as HEAD, so nothing is recorded. The answer of the source
+follows from its own data, which the rows of the import have. Redirects are equal if their
+destinations are, whatever their status.
 """
 
+import asyncio
+from collections.abc import Sequence
 from datetime import datetime
 from functools import lru_cache
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 from urllib.parse import quote
 
 import msgspec
 
-from tracker.clicks.redirect import ClientHeaders, Redirect, Visit
+from tracker.clicks.custom_paths import CustomPaths
+from tracker.clicks.redirect import ClientHeaders, Visit
+from tracker.clock import now
 from tracker.errors import BadRequest, TrackerError, Unavailable
 from tracker.imports.item import SourceLink
+from tracker.imports.rows import ImportRow, ImportRows
+from tracker.imports.store import CutOver, Import, Imports
 from tracker.links.destination import Destination
+from tracker.links.services import LinkServices
+from tracker.public_url import is_everywhere
 
 _HEADERS: Final = ClientHeaders.from_headers("", "", "", "")
 _NO_MACROS: Final = ("(?!)",)
 
 
 class Answer(NamedTuple):
-    """The answer to a path: 302 for any redirect, and the reason if it is an error of ours."""
+    """The answer to a path: 302 for any redirect. `reason` is of an error of ours."""
 
     status: int
     location: str = ""
     reason: str = ""
 
-    def __str__(self) -> str:
-        return f"{self.status} {self.location}".rstrip()
 
+class CutOverCheck:
+    """The checks of one process. A chunk may be repeated: it says the same of its rows."""
 
-class Difference(msgspec.Struct, frozen=True, kw_only=True):
-    """A printed path that does not answer as at its source. `row` is its link's number there."""
+    def __init__(
+        self, imports: Imports, rows: ImportRows, links: LinkServices, paths: CustomPaths
+    ) -> None:
+        self._imports = imports
+        self._rows = rows
+        self._links = links
+        self._paths = paths
 
-    row: int
-    domain_name: str
-    path: str
-    expected: str
-    answered: str
-    reason: str
+    async def run(self, held: Import, stop: asyncio.Event) -> dict[str, Any] | None:
+        """Ask all paths; return the fields of the end, None if stopped before."""
+        state = held.cut_over or CutOver(at=now())
+        while rows := await self._rows.of_links(held.id, state.position):
+            if stop.is_set():
+                return None
+            state = await self._chunk(held, state, rows)
+            fields = {"cut_over": msgspec.structs.asdict(state), "attempts": 0}
+            await self._imports.advance(held, fields)
+        return {"state": "done", "cut_over.is_complete": True}
 
+    async def _chunk(self, held: Import, state: CutOver, rows: Sequence[ImportRow]) -> CutOver:
+        links = await self._links.links.find_all([one.link_id for one in rows if one.link_id])
+        paths, answers, domains = 0, dict[int, dict[str, Any]](), {*state.domains}
+        for row in rows:
+            source = msgspec.msgpack.decode(row.source, type=SourceLink)
+            link = links.get(row.link_id) if row.link_id else None
+            domains |= {link.domain_id} if link and link.domain_id else set()
+            host = link.domain_name if link and link.domain_name else self._links.public_url.host
+            paths += 1 + len(source.aliases)
+            answers[row.number] = await self._compared(host, source)
+        await self._rows.set_answers(held.id, answers)
+        return msgspec.structs.replace(
+            state,
+            position=rows[-1].number,
+            paths=state.paths + paths,
+            differ=state.differ + sum(one["differ"] for one in answers.values()),
+            domains=[*domains],
+        )
 
-async def differences(
-    redirect: Redirect, host: str, link: SourceLink, at: datetime
-) -> list[Difference]:
-    """Ask the paths of a link. Raises Unavailable if no store can find it."""
-    expected = answer_of_source(link, at)
-    found = []
-    for path in (link.path, *link.aliases):
-        answered = await _ask(redirect, host, path)
-        if answered[:2] != expected[:2]:
-            found.append(
-                Difference(
-                    row=link.row,
-                    domain_name=host,
-                    path=path,
-                    expected=str(expected),
-                    answered=str(answered),
-                    reason=answered.reason or _reason(expected, answered),
-                )
-            )
-    return found
+    async def _compared(self, host: str, link: SourceLink) -> dict[str, Any]:
+        """Return how many paths of a link differ, and the answers to the first of them."""
+        expected, differ = answer_of_source(link, now()), 0
+        first: dict[str, str] = {}
+        for path in (link.path, *link.aliases):
+            answered = await self._ask(host, path)
+            if answered[:2] == expected[:2]:
+                continue
+            differ += 1
+            first = first or {
+                "asked": f"{host}/{path}",
+                "expected": expected.location or str(expected.status),
+                "answered": answered.location or str(answered.status),
+                "difference": answered.reason or _difference(expected, answered),
+            }
+        return {"differ": differ, **first}
+
+    async def _ask(self, host: str, path: str) -> Answer:
+        sent = quote(path)
+        if is_everywhere(f"/{sent}"):
+            return Answer(404, reason="is a path of the service itself")
+        visit = Visit("HEAD", host, None, query="", address="", headers=_HEADERS, path=sent)
+        try:
+            response = await self._paths.answer(visit)
+        except Unavailable:
+            raise
+        except TrackerError as error:
+            return Answer(error.status, reason=error.message)
+        location = dict(response.headers).get("Location", "")
+        return Answer(302, _normal(location)) if location else Answer(response.status)
 
 
 def answer_of_source(link: SourceLink, at: datetime) -> Answer:
-    """Return what the source answers by its own data. Archived links go on working there."""
+    """Return the answer of a source by its own data. Archived links go on working there."""
     if not link.active:
         return Answer(404)
-    is_used_up = link.max_clicks is not None and (link.clicks or 0) >= link.max_clicks
     if (
-        is_used_up
+        (link.max_clicks is not None and (link.clicks or 0) >= link.max_clicks)
         or (link.starts_at is not None and at < link.starts_at)
         or (link.expires_at is not None and at >= link.expires_at)
     ):
@@ -80,19 +125,7 @@ def answer_of_source(link: SourceLink, at: datetime) -> Answer:
     return Answer(302, _normal(link.destination_url))
 
 
-async def _ask(redirect: Redirect, host: str, path: str) -> Answer:
-    visit = Visit("HEAD", host, None, query="", address="", headers=_HEADERS, path=quote(path))
-    try:
-        response = await redirect.answer(visit)
-    except Unavailable:
-        raise
-    except TrackerError as error:
-        return Answer(error.status, reason=error.message)
-    location = dict(response.headers).get("Location", "")
-    return Answer(302, _normal(location)) if location else Answer(response.status)
-
-
-def _reason(expected: Answer, answered: Answer) -> str:
+def _difference(expected: Answer, answered: Answer) -> str:
     if answered.status != 302:
         return "the source redirects"
     return "another destination" if expected.status == 302 else "the source does not redirect"

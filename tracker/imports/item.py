@@ -81,4 +81,11 @@ class RefusedRow(msgspec.Struct, frozen=True, kw_only=True):
     text: str = ""
 
 
+def kept(link: SourceLink) -> bytes:
+    """Return a link without the text of its password, for a check of its answers later."""
+    password = link.password and SourcePassword(link.password.scheme)
+    less = msgspec.structs.replace(link, password=password, notes=None, tags=(), losses=())
+    return msgspec.msgpack.encode(less)
+
+
 SourceItem = SourceLink | SourceVisit | RefusedRow

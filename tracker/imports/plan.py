@@ -4,7 +4,7 @@
 - A name belongs to the link that has it: here, or in an earlier row of the same import.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 from uuid import UUID
 
@@ -12,7 +12,7 @@ import msgspec
 
 from tracker.errors import BadRequest
 from tracker.imports.candidate import Candidate, Refused, candidate, digest
-from tracker.imports.item import SourceLink
+from tracker.imports.item import SourceLink, SourceVisit, kept
 from tracker.imports.rows import ImportRow, ImportRows, Outcome
 from tracker.imports.store import Import
 from tracker.links.api.short_links import check_targets
@@ -43,6 +43,11 @@ class ImportedLink(msgspec.Struct, frozen=True, kw_only=True):
     by: UUID
     number: int
     outcome: Outcome
+
+    @property
+    def is_own(self) -> bool:
+        """Return whether no later import has written it."""
+        return self.by == self.import_id
 
 
 class Decision(NamedTuple):
@@ -120,11 +125,18 @@ class Planner:
         self._domains[name] = found
         return found
 
-    async def _known(self, ids: Sequence[str]) -> dict[str, ImportedLink]:
+    async def _known(self, ids: Collection[str]) -> dict[str, ImportedLink]:
         one = self._import
         same = {"account_id": one.account_id, "source": one.source, "instance": one.instance}
-        rows = self._mongodb["imported_links"].find({**same, "source_id": {"$in": ids}})
+        rows = self._mongodb["imported_links"].find({**same, "source_id": {"$in": list(ids)}})
         return {row["source_id"]: as_struct(ImportedLink, row) async for row in rows}
+
+    async def linked(self, visits: Sequence[SourceVisit]) -> list[tuple[Link, SourceVisit]]:
+        """Return the visits of known links, with the links."""
+        known = await self._known({one.link_id for one in visits})
+        links = await self._services.links.find_all([one.id for one in known.values()])
+        found = ((links.get(known[one.link_id].id), one) for one in visits if one.link_id in known)
+        return [(link, one) for link, one in found if link is not None]
 
     async def _taken(
         self, items: Numbered, found: Sequence[Candidate | Refused], names: Sequence[str]
@@ -192,6 +204,7 @@ def _row(number: int, item: SourceLink) -> ImportRow:
         internal_name=item.internal_name or "",
         tags="|".join(item.tags),
         source_link=item.id,
+        source=kept(item),
     )
 
 

@@ -1,6 +1,6 @@
 """The rows of imports in MongoDB: what becomes, or became, of each link of a source."""
 
-from collections.abc import AsyncGenerator, Collection, Sequence
+from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from typing import Any, Final, Literal
 from uuid import UUID
 
@@ -18,13 +18,17 @@ Outcome = (
     Literal["create", "lossy", "same", "update", "changed", "conflict", "refused"]
     | Literal["removed", "left"]  # by an undo
 )
+ROWS_ASKED: Final = 200
+"""Rows of one chunk of a cut-over check."""
+
 MAX_ROW_CHARACTERS: Final = 2_048
 
 
 class ImportRow(msgspec.Struct, frozen=True, kw_only=True):
     """A row. `number` counts the items of the source from 0, `row` is its number there.
 
-    `names` are what its link takes: no later row of the import may have one of them.
+    `names` are what its link takes: no later row of the import may have one of them. `source` is
+    the link there. `differ` of its paths do not answer as there, the first of them as said here.
     """
 
     number: int
@@ -41,6 +45,12 @@ class ImportRow(msgspec.Struct, frozen=True, kw_only=True):
     text: str = ""
     link_id: UUID | None = None
     names: list[str] = []
+    source: bytes = b""
+    differ: int = 0
+    asked: str = ""
+    expected: str = ""
+    answered: str = ""
+    difference: str = ""
 
 
 class ImportRows:
@@ -78,16 +88,34 @@ class ImportRows:
         found = await self._reads.aggregate("import_rows", stages)
         return sorted(row["_id"] for row in found)
 
+    async def of_links(self, import_id: UUID, after: int) -> list[ImportRow]:
+        """Return the next rows after a number that have a link."""
+        matching = {"import_id": import_id, "number": {"$gt": after}, "link_id": {"$ne": None}}
+        rows = self._rows.find(matching).sort("number", 1).hint("by_number").limit(ROWS_ASKED)
+        return [as_struct(ImportRow, row) async for row in rows]
+
+    async def set_answers(self, import_id: UUID, answers: Mapping[int, Mapping[str, Any]]) -> None:
+        updates = [
+            {"q": {"import_id": import_id, "number": number}, "u": {"$set": fields}}
+            for number, fields in answers.items()
+        ]
+        await run_updates(self._database, "import_rows", updates)
+
     async def page(
-        self, import_id: UUID, outcome: Outcome | None, page: int, page_size: int
+        self,
+        import_id: UUID,
+        outcome: Outcome | None,
+        differing: bool,
+        page: int,
+        page_size: int,
     ) -> tuple[list[ImportRow], int]:
-        matching, hint = _of(import_id, outcome)
+        matching, hint = _of(import_id, outcome, differing)
         return await self._pages.find(matching, page, page_size, OLDEST_FIRST, hint)
 
     async def each(
-        self, import_id: UUID, outcome: Outcome | None
+        self, import_id: UUID, outcome: Outcome | None, differing: bool
     ) -> AsyncGenerator[list[ImportRow], None]:
-        matching, hint = _of(import_id, outcome)
+        matching, hint = _of(import_id, outcome, differing)
         async for rows in all_of(self._reads, "import_rows", matching, OLDEST_FIRST, hint):
             yield [as_struct(ImportRow, row) for row in rows]
 
@@ -95,10 +123,14 @@ class ImportRows:
         await self._rows.delete_many({"import_id": import_id})
 
 
-def _of(import_id: UUID, outcome: Outcome | None) -> tuple[dict[str, Any], str]:
-    if outcome is None:
-        return {"import_id": import_id}, "by_import"
-    return {"import_id": import_id, "outcome": outcome}, "by_outcome"
+def _of(import_id: UUID, outcome: Outcome | None, differing: bool) -> tuple[dict[str, Any], str]:
+    matching: dict[str, Any] = {"import_id": import_id}
+    hint = "by_import"
+    if outcome is not None:
+        matching["outcome"], hint = outcome, "by_outcome"
+    if differing:
+        matching["differ"], hint = {"$gt": 0}, "differing"
+    return matching, hint
 
 
 def _document(row: ImportRow) -> dict[str, Any]:

@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 from uuid import UUID
 
+from tracker.clicks.services import ClickServices
+from tracker.dns.resolver import HostResolver
 from tracker.errors import BadRequest
 from tracker.imports.files import Files, FileWriter
 from tracker.imports.reading import ApiReading
@@ -11,6 +13,7 @@ from tracker.imports.rows import ImportRows
 from tracker.imports.source import Source
 from tracker.imports.source_api import SourceApis
 from tracker.imports.store import DomainChoice, Import, Imports
+from tracker.imports.visits import ImportedVisits
 from tracker.imports.worker import Worker
 from tracker.links.services import LinkServices
 from tracker.stores.services import StoreServices
@@ -31,6 +34,7 @@ class ImportServices(NamedTuple):
     worker: Worker
     sources: Mapping[str, Source]
     links: LinkServices
+    dns: HostResolver
 
     def source(self, name: str) -> Source:
         """Return a source. Raises BadRequest, naming all, if there is none."""
@@ -70,19 +74,22 @@ def build(
     stores: StoreServices,
     links: LinkServices,
     webhooks: WebhookServices,
+    clicks: ClickServices,
     sources: Mapping[str, Source],
 ) -> ImportServices:
     mongodb, named = stores.mongodb, dict(sources)
     imports, rows, files = Imports(mongodb), ImportRows(mongodb), Files(mongodb)
+    visits = ImportedVisits(mongodb, stores.redis, clicks.enrichment, webhooks.queue)
     return ImportServices(
         imports=imports,
         rows=rows,
         files=files,
         apis=SourceApis(webhooks),
         reading=ApiReading(imports, files),
-        worker=Worker(mongodb, imports, rows, files, links, named),
+        worker=Worker(mongodb, imports, rows, files, links, named, visits, clicks.paths),
         sources=named,
         links=links,
+        dns=webhooks.dns,
     )
 
 

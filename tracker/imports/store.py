@@ -25,15 +25,18 @@ from tracker.stores.mongodb.transaction import MongoSession
 
 State = (
     Literal["created", "reading", "uploaded", "checking", "checked", "running", "paused"]
-    | Literal["done", "cancelled", "failed", "undoing", "undone"]
+    | Literal["done", "cancelled", "failed", "undoing", "undone", "comparing"]
 )
-Action = Literal["check", "run", "pause", "resume", "cancel", "undo"]
+Action = Literal["check", "run", "pause", "resume", "cancel", "undo", "compare"]
 States = tuple[State, ...]
 
-WORKING: Final[States] = ("reading", "checking", "running", "undoing")
+WORKING: Final[States] = ("reading", "checking", "running", "undoing", "comparing")
 """States in which a process works on the import. Only one of an account is in any of them."""
 
 AWAITS_FILE: Final[States] = ("created", "uploaded", "checked", "failed")
+
+_GO_ON: Final[tuple[Action, ...]] = ("pause", "resume", "cancel", "compare")
+"""Actions that keep position and counts. `compare` is the check of a cut-over."""
 
 _STEPS: Final[Mapping[Action, tuple[State, States]]] = {
     "check": ("checking", ("uploaded", "checked", "failed")),
@@ -42,6 +45,7 @@ _STEPS: Final[Mapping[Action, tuple[State, States]]] = {
     "resume": ("running", ("paused",)),
     "cancel": ("cancelled", (*AWAITS_FILE, "reading", "checking", "running", "paused")),
     "undo": ("undoing", ("done", "cancelled", "failed", "undone")),
+    "compare": ("comparing", ("done",)),
 }
 """The state that each action leads to, and those in which it may be taken."""
 
@@ -67,10 +71,25 @@ class Column(msgspec.Struct, frozen=True, kw_only=True):
     number: int
 
 
+class CutOver(msgspec.Struct, frozen=True, kw_only=True):
+    """The check of a cut-over: how many paths were asked, and how many of them differ.
+
+    `position` is the number of the last row, `domains` are where its links are.
+    """
+
+    at: datetime
+    position: int = -1
+    paths: int = 0
+    differ: int = 0
+    domains: list[UUID] = []
+    is_complete: bool = False
+
+
 class Import(msgspec.Struct, frozen=True, kw_only=True):
     """An import. `position` is how many items its present step is done with, of `total`.
 
-    `attempts` are those that ended without a step. Counts are rows by outcome, and visits.
+    Its `visits` are stored last. `attempts` are those that ended without a step. Counts are rows by
+    outcome, and visits.
     """
 
     id: UUID
@@ -87,6 +106,9 @@ class Import(msgspec.Struct, frozen=True, kw_only=True):
     position: int = 0
     total: int | None = None
     counts: dict[str, int] = {}
+    visits: int = 0
+    visits_done: int = 0
+    cut_over: CutOver | None = None
     domain_names: list[str] = []
     created_tags: list[UUID] = []
     error: str | None = None
@@ -127,7 +149,7 @@ class Imports:
     async def act(self, one: Import, action: Action, fields: Mapping[str, Any]) -> Import:
         """Set the state that an action leads to. Raises BadRequest if it cannot be taken now."""
         state, allowed = _STEPS[action]
-        again = {} if action in ("pause", "resume", "cancel") else {"position": 0, "counts": {}}
+        again = {} if action in _GO_ON else {"position": 0, "visits_done": 0, "counts": {}}
         held = {"state": state, "error": None, "attempts": 0, "holder": None}
         update = {"$set": {**again, **held, "leased_until": now(), **fields}}
 

@@ -7,6 +7,7 @@ from uuid import UUID
 
 from tracker.imports.plan import ImportedLink
 from tracker.imports.store import Import, Imports
+from tracker.imports.visits import ImportedVisits, VisitOrigin
 from tracker.links.link import Link
 from tracker.links.services import LinkServices
 from tracker.stores.mongodb.database import MongoDB
@@ -19,13 +20,24 @@ _LINKS_PER_CHUNK: Final = 200
 class Undo:
     """Undoes imports, in chunks. A repeated one goes on with what is left."""
 
-    def __init__(self, mongodb: MongoDB, imports: Imports, links: LinkServices) -> None:
+    def __init__(
+        self, mongodb: MongoDB, imports: Imports, links: LinkServices, visits: ImportedVisits
+    ) -> None:
         self._mongodb = mongodb
         self._imports = imports
         self._links = links
+        self._visits = visits
 
     async def run(self, held: Import, stop: asyncio.Event) -> dict[str, Any] | None:
         """Undo an import; return the fields of its end, None if stopped before."""
+
+        async def advance(session: MongoSession, counts: Mapping[str, int]) -> None:
+            await self._imports.advance(held, {"attempts": 0}, counts, session=session)
+
+        # First, because a link with clicks is left.
+        while await self._visits.undo(VisitOrigin.of(held), advance):
+            if stop.is_set():
+                return None
         after: dict[str, Any] = {}
         while known := await self._known(held, after):
             if stop.is_set():
@@ -56,19 +68,23 @@ class Undo:
             for one, why in reasons.items()
         ]
 
+        left = {"_id": {"$in": [one.id for one, why in reasons.items() if why and one.is_own]}}
+
         async def record(session: MongoSession) -> None:
             counts = {"removed": len(gone), "left": len(known) - len(gone)}
             await self._imports.advance(held, counts=counts, session=session)
             known_links = self._mongodb["imported_links"]
             await known_links.delete_many({"_id": {"$in": gone}}, session=session)
             await run_updates(self._mongodb.database, "import_rows", updates, session)
+            without = {"$unset": {"opening_clicks": ""}}
+            await self._mongodb["links"].update_many(left, without, session=session)
 
         await self._links.links.remove_all([links[one] for one in gone if one in links], record)
 
     async def _why_left(self, known: ImportedLink, link: Link | None) -> str:
         if link is None:
             return ""
-        if known.by != known.import_id:
+        if not known.is_own:
             return "a later import has changed it"
         if link.version != known.version:
             return "changed since"

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, Self
 from uuid import UUID
 
 from redis.asyncio import Redis
@@ -26,6 +26,7 @@ from tracker.clicks.redirect import MAX_REFERRER_CHARACTERS
 from tracker.clicks.store import Clicks
 from tracker.clock import now, start_of
 from tracker.imports.item import SourceVisit
+from tracker.imports.store import Import
 from tracker.ingest.batch_writer import BatchWriter, InTransaction
 from tracker.ingest.drain_number import DrainNumber
 from tracker.ingest.plan import WriteSet
@@ -61,6 +62,10 @@ class VisitOrigin(NamedTuple):
     import_id: UUID
     source: str
     instance: str
+
+    @classmethod
+    def of(cls, one: Import) -> Self:
+        return cls(one.account_id, one.id, one.source, one.instance)
 
 
 class ImportNumber(DrainNumber):

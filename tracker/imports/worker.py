@@ -13,18 +13,21 @@ from uuid import UUID
 import msgspec
 import structlog
 
+from tracker.clicks.custom_paths import CustomPaths
 from tracker.clock import now
 from tracker.errors import BadRequest
 from tracker.ids import new_id
 from tracker.imports.candidate import digest
+from tracker.imports.cut_over import CutOverCheck
 from tracker.imports.files import Files
 from tracker.imports.item import RefusedRow, SourceItem, SourceLink, SourceVisit
 from tracker.imports.plan import Decision, Planner, updated_fields
 from tracker.imports.reading import read_items
 from tracker.imports.rows import ImportRow, ImportRows
-from tracker.imports.source import Items, Source
+from tracker.imports.source import Source
 from tracker.imports.store import MAX_DOMAINS, Import, Imports, LeaseLost, leased
 from tracker.imports.undo import Undo
+from tracker.imports.visits import VISITS_PER_CHUNK, ImportedVisits, VisitOrigin
 from tracker.links.api.short_links import new_link
 from tracker.links.link import Link
 from tracker.links.services import LinkServices
@@ -56,6 +59,8 @@ class Worker:
         files: Files,
         links: LinkServices,
         sources: Mapping[str, Source],
+        visits: ImportedVisits,
+        paths: CustomPaths,
     ) -> None:
         self._mongodb = mongodb
         self._imports = imports
@@ -63,7 +68,9 @@ class Worker:
         self._files = files
         self._links = links
         self._sources = sources
-        self._undo = Undo(mongodb, imports, links)
+        self._visits = visits
+        self._undo = Undo(mongodb, imports, links, visits)
+        self._cut_over = CutOverCheck(imports, rows, links, paths)
 
     async def run(self, stop: asyncio.Event) -> None:
         """Work on one import after the other until `stop` is set."""
@@ -91,6 +98,8 @@ class Worker:
             raise BadRequest("import: failed again and again; the operator's log says why")
         if held.state == "undoing":
             ended = await self._undo.run(held, stop)
+        elif held.state == "comparing":
+            ended = await self._cut_over.run(held, stop)
         else:
             ended = await self._go_through(held, stop)
         if ended is None:
@@ -102,17 +111,42 @@ class Worker:
     async def _go_through(self, held: Import, stop: asyncio.Event) -> dict[str, Any] | None:
         """Check or import all items; return the fields of the end, None if stopped before."""
         planner, position = Planner(self._mongodb, self._links, self._rows, held), held.position
-        async for items in _chunks(self._items(held), position):
+        visits = held.counts.get("visits", 0)
+        async for items in _chunks(self._items(held), position, ITEMS_PER_CHUNK):
             if stop.is_set():
                 return None
             counts = await self._chunk(held, planner, items)
             position += len(items)
+            visits += counts.get("visits", 0)
             await self._imports.advance(held, {"position": position, "attempts": 0}, counts)
         if held.state == "checking":
             names = await self._rows.domain_names(held.id, MAX_DOMAINS)
-            return {"state": "checked", "total": position, "domain_names": names}
+            found = {"total": position, "visits": visits, "domain_names": names}
+            return {"state": "checked", **found}
+        if held.visits and not await self._store_visits(held, planner, stop):
+            return None
         await self._files.delete(held.file_id)
         return {"state": "done", "file_id": None}
+
+    async def _store_visits(self, held: Import, planner: Planner, stop: asyncio.Event) -> bool:
+        """Store the visits, of which a file may have some before their links; False if stopped."""
+        origin, done = VisitOrigin.of(held), held.visits_done
+        visits = (one async for one in self._items(held) if isinstance(one, SourceVisit))
+        async for items in _chunks(visits, done, VISITS_PER_CHUNK):
+            if stop.is_set():
+                return False
+            done += len(items)
+            found = [one for _, one in items if isinstance(one, SourceVisit)]
+            pairs = await planner.linked(found)
+            fields = {"visits_done": done, "attempts": 0}
+            unknown = Counter(visits_unknown=len(found) - len(pairs))
+
+            async def advance(session: MongoSession, counts: Mapping[str, int]) -> None:
+                added = +(unknown + Counter(counts))  # noqa: B023
+                await self._imports.advance(held, fields, added, session=session)  # noqa: B023
+
+            await self._visits.store(origin, pairs, advance)
+        return True
 
     async def _items(self, held: Import) -> AsyncIterator[SourceItem]:
         """Yield the items of a file. Raises BadRequest if it is no longer stored."""
@@ -135,11 +169,19 @@ class Worker:
         decisions = await planner.plan(links)
         if held.state == "running":
             decisions = await self._apply(held, planner, decisions)
+            await self._visits.set_openings(
+                {
+                    one.row.link_id: one.item.clicks
+                    for one in decisions
+                    if one.row.link_id is not None and one.item.clicks is not None
+                }
+            )
         rows += [one.row for one in decisions]
         if held.state == "checking":
             await self._rows.put(held.id, sorted(rows, key=lambda row: row.number))
         counts = Counter[str](one.outcome for one in rows)
-        counts["visits"] = sum(isinstance(one, SourceVisit) for _, one in items)
+        if held.state == "checking":
+            counts["visits"] = sum(isinstance(one, SourceVisit) for _, one in items)
         return +counts
 
     async def _apply(
@@ -212,14 +254,16 @@ class Worker:
         return found
 
 
-async def _chunks(items: Items, skip: int) -> AsyncIterator[Numbered]:
+async def _chunks(
+    items: AsyncIterator[SourceItem], skip: int, size: int
+) -> AsyncIterator[Numbered]:
     """Yield the items from number `skip` on, numbered."""
     number, chunk = 0, list[tuple[int, SourceItem]]()
     async for item in items:
         if number >= skip:
             chunk.append((number, item))
         number += 1
-        if number % ITEMS_PER_CHUNK == 0:
+        if number % size == 0:
             if chunk:
                 yield chunk
             chunk = []
@@ -233,7 +277,12 @@ def _new_link(held: Import, one: Decision, tags: Mapping[str, UUID]) -> NewLink:
     found = one.candidate
     found.body.tags = list(dict.fromkeys(tags[name] for name in found.tags))
     new = new_link(held.account_id, found.body, found.domain)
-    return msgspec.structs.replace(new, archived=one.item.archived, created_at=one.item.created_at)
+    return msgspec.structs.replace(
+        new,
+        archived=one.item.archived,
+        created_at=one.item.created_at,
+        opening_clicks=one.item.clicks or 0,
+    )
 
 
 def _refused(number: int, item: RefusedRow) -> ImportRow:

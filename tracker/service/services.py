@@ -196,7 +196,11 @@ class Services:
             stores=stores, journal=self.journal, access=self.access, base_host=public_url.host
         )
         self.imports = imports.build(
-            stores=stores, links=self.links, webhooks=self.webhooks, sources={}
+            stores=stores,
+            links=self.links,
+            webhooks=self.webhooks,
+            clicks=self.clicks,
+            sources={},
         )
         self.sharing = sharing.build(
             stores=stores, accounts=self.accounts, reports=self.reports, public_url=public_url

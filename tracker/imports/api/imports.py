@@ -133,13 +133,13 @@ async def check(call: ImportCall[Nothing, CheckImport]) -> ImportRecord:
     fields = sent_fields(call.body)
     fields.pop("account_id")
     await call.services.check_domains(call.account_id, fields.get("domains", []))
-    return await _act(call, "check", fields)
+    return await act_on(call, "check", fields)
 
 
 def _action(action: Action, summary: str) -> None:
     @endpoint("POST", f"/api/imports/{{id}}/{action}", "links:write", summary=summary)
     async def act(call: ImportCall[Nothing, Nothing]) -> ImportRecord:
-        return await _act(call, action, {})
+        return await act_on(call, action, {})
 
 
 _action("run", "Begin to import the checked rows")
@@ -149,7 +149,7 @@ _action("cancel", "Cancel an import. What it has imported stays, and can be take
 _action("undo", "Take back what an import has created and nobody has changed")
 
 
-async def _act(
+async def act_on(
     call: ImportCall[Any, Any], action: Action, fields: Mapping[str, Any]
 ) -> ImportRecord:
     one = await IMPORTS.find(call)
@@ -166,7 +166,7 @@ async def _all_rows(
     call: ImportCall[ListRows, Nothing],
 ) -> AsyncGenerator[list[ImportRowRecord], None]:
     one = await IMPORTS.find(call)
-    async for rows in call.services.rows.each(one.id, call.query.wanted):
+    async for rows in call.services.rows.each(one.id, call.query.wanted, call.query.differing):
         yield [_row(row) for row in rows]
 
 
@@ -181,7 +181,9 @@ async def _all_rows(
 async def list_rows(call: ImportCall[ListRows, Nothing]) -> Page[ImportRowRecord]:
     """List the rows of an import: what becomes, or became, of each link of the source."""
     one, query = await IMPORTS.find(call), call.query
-    rows, total = await call.services.rows.page(one.id, query.wanted, query.page, query.page_size)
+    rows, total = await call.services.rows.page(
+        one.id, query.wanted, query.differing, query.page, query.page_size
+    )
     return query.page_of([_row(row) for row in rows], total)
 
 

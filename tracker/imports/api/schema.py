@@ -74,6 +74,8 @@ class ImportRecord(msgspec.Struct, kw_only=True):
     position: Annotated[int, Meta(description="items that the present step is done with")]
     total: Annotated[int | None, Meta(description="items of the source, once they are checked")]
     counts: Annotated[dict[str, int], Meta(description="rows by outcome, and visits")]
+    visits: Annotated[int, Meta(description="visits of the source, once they are checked")]
+    visits_done: Annotated[int, Meta(description="visits that were read after all links")]
     domain_names: Annotated[list[str], Meta(description="the source's, once it is checked")]
     error: str | None
 
@@ -93,12 +95,20 @@ class ImportRowRecord(msgspec.Struct, kw_only=True):
     source_link: Annotated[str, Meta(description="its id there")]
     text: Annotated[str, Meta(description="of a row that is no link: what it has there")]
     link_id: UUID | None
+    differ: Annotated[int, Meta(description="paths that answer otherwise than at the source")]
+    asked: Annotated[str, Meta(description="the first of them, with its domain")]
+    expected: Annotated[str, Meta(description="its status or destination at the source")]
+    answered: str
+    difference: str
 
 
 class ListRows(Paged, kw_only=True):
     """The page of rows to list."""
 
     outcome: Annotated[Outcome, Meta(description="default: all")] | UnsetType = UNSET
+    differing: Annotated[
+        bool, Meta(description="true: only rows that the cut-over check found to differ")
+    ] = False
     format: FormatIn = UNSET
 
     @property

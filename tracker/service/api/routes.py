@@ -29,7 +29,7 @@ from tracker.feeds.api import (
     refused_postbacks,
     testing,
 )
-from tracker.imports.api import imports
+from tracker.imports.api import cut_over, imports
 from tracker.links.api import (
     domains,
     qr_codes,
@@ -94,7 +94,7 @@ _DECLARING = (
     ),
     *(clicks, conversions, conversion_delays, conversion_warnings, refused_postbacks),
     *(webhooks, templates, statistics, deliveries),
-    imports,
+    *(imports, cut_over),
     *(keys, account, audit, members, invitations),
     *(reports, overview, values, live, shares, views),
     *(session, self_service, second_factor, join, shared),

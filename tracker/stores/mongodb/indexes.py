@@ -146,6 +146,7 @@ INDEXES: dict[str, list[IndexModel]] = {
         _index("by_outcome", "import_id", "outcome", "_id"),
         _index("by_name", "import_id", "names"),
         _index("by_link", "import_id", "link_id"),
+        _index("differing", "import_id", "_id", partialFilterExpression={"differ": {"$gt": 0}}),
         # 90 days: `imports/rows.RETENTION_DAYS`.
         _index("expiry", "at", expireAfterSeconds=90 * 24 * 3600),
     ],
