@@ -61,6 +61,7 @@ class Services:
         self._build_traffic(settings)
         self._build_accounts(settings)
         self.ingest = self._ingest_services(settings)
+        self.imports = self._import_services()
         self.changes = Changes(
             self.stores.redis_blocking,
             {
@@ -195,15 +196,17 @@ class Services:
         self.live = live.build(
             stores=stores, journal=self.journal, access=self.access, base_host=public_url.host
         )
-        self.imports = imports.build(
-            stores=stores,
+        self.sharing = sharing.build(
+            stores=stores, accounts=self.accounts, reports=self.reports, public_url=public_url
+        )
+
+    def _import_services(self) -> imports.ImportServices:
+        return imports.build(
+            stores=self.stores,
             links=self.links,
             webhooks=self.webhooks,
             clicks=self.clicks,
             sources={},
-        )
-        self.sharing = sharing.build(
-            stores=stores, accounts=self.accounts, reports=self.reports, public_url=public_url
         )
 
     def _ingest_services(self, settings: Settings) -> IngestServices:

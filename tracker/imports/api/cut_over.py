@@ -54,7 +54,7 @@ async def begin(call: ImportCall[Nothing, Nothing]) -> ImportRecord:
 
 @endpoint("GET", "/api/imports/{id}/cut-over-check", "links:read")
 async def show(call: ImportCall[Nothing, Nothing]) -> CutOverRecord:
-    """Show the last check of a cut-over, with what DNS says now."""
+    """Show the last check of a cut-over, with what DNS says now. Raises NotFound before it."""
     services, found = call.services, (await IMPORTS.find(call)).cut_over
     if found is None:
         raise NotFound("cut-over check: none was begun")
