@@ -9,6 +9,8 @@ from redis.exceptions import RedisError
 
 from tests.factories import make_click
 from tracker.clicks.limited import LimitedClicks
+from tracker.clicks.redirection import Answer, closed
+from tracker.clock import now_ms
 from tracker.errors import NotFound, Unavailable
 from tracker.ids import new_id
 from tracker.ingest.record import ENTRY_DECODER
@@ -71,10 +73,13 @@ class LimitedLink:
                 return await self.drain(client, partition)
             await asyncio.sleep(0.05)
 
+    def _answer(self, is_used_up: bool) -> Answer:
+        return closed(self._options, now_ms(), is_used_up) or "destination"
+
     async def _visit(self, clicks: LimitedClicks) -> str:
         waiter: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         click = make_click(link_id=self.id.bytes)
-        await clicks.answer(self._link, self._options, click, True, "destination", waiter)
+        await clicks.answer(self._link, self._options, click, True, self._answer, waiter)
         try:
             await waiter
         except NotFound:
