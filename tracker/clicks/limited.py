@@ -4,9 +4,10 @@ At first, and after a change or a failover, the counter is told how many clicks 
 none, by the rule of drains, so that both always agree.
 """
 
-from collections.abc import Callable, Sequence
+import asyncio
+from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
-from typing import Final
+from typing import Any, Final
 from uuid import UUID
 
 from pymongo.errors import PyMongoError
@@ -33,6 +34,12 @@ class LimitedClicks:
         self._journal = journal
         self._used_clicks = used_clicks
         self._stored = Batch(self._find_stored)
+        self._answering = set[asyncio.Task[None]]()
+
+    def begin(self, answer: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(answer)
+        self._answering.add(task)
+        task.add_done_callback(self._answering.discard)
 
     async def answer(
         self,

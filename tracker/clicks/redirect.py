@@ -5,7 +5,7 @@ Guarantee: a 302 with a click id is returned only after the journal has the clic
 
 import asyncio
 from collections.abc import Callable
-from functools import lru_cache, partial
+from functools import partial
 from typing import Final, Self
 from uuid import UUID
 
@@ -23,12 +23,11 @@ from tracker.errors import BadRequest, MethodNotAllowed, NotFound
 from tracker.ids import SLUG, new_click_id
 from tracker.journal.journal import Journal
 from tracker.links.cache import LinkCache
-from tracker.links.destination import Destination, location_of
+from tracker.links.destination import destination_of, location_of
 from tracker.links.domain import ServedName
 from tracker.links.domains import Domains
 from tracker.links.hostnames import canonical_hostname
 from tracker.links.link import CachedLink, Link, cached_link
-from tracker.links.macros import MACRO_NAMES
 from tracker.links.options import CLICK_ID, RedirectOptions
 from tracker.stores.batch import Waiter, notify
 from tracker.stores.redis import keys
@@ -39,9 +38,6 @@ from tracker.visitor_dimensions import NAMES as VISITOR_DIMENSIONS
 MAX_REFERRER_CHARACTERS: Final = 2048
 MAX_QUERY_CHARACTERS: Final = 8192
 """Longer texts of a click are cut."""
-
-CACHED_DESTINATIONS: Final = 2_000
-"""At 300 to 900 bytes each. Splitting one takes 1 to 10 µs."""
 
 _METHODS = "GET, HEAD, OPTIONS"
 
@@ -103,7 +99,6 @@ class Redirect:
         self._journal = journal
         self._enrichment = enrichment
         self._limited = limited
-        self._answering = set[asyncio.Task[None]]()
         self._own_host = own_host
 
     async def record_test(self, visit: Visit, link: Link) -> tuple[UUID, str] | None:
@@ -211,12 +206,9 @@ class Redirect:
             else:
                 answer = redirection(options, location)
                 if link is not None and options.max_clicks is not None:
-                    kept = visit.method != "HEAD"
+                    kept, limited = visit.method != "HEAD", self._limited
                     answer_if = partial(_limited_answer, options, at, of_domain, answer)
-                    limited = self._limited.answer(link, options, click, kept, answer_if, waiter)
-                    task = asyncio.get_running_loop().create_task(limited)
-                    self._answering.add(task)
-                    task.add_done_callback(self._answering.discard)
+                    limited.begin(limited.answer(link, options, click, kept, answer_if, waiter))
                     return
             if visit.method != "HEAD":
                 self._journal.append_and_notify(click, Recording(waiter, answer))
@@ -229,7 +221,7 @@ class Redirect:
             return None
         options = link.options
         name = CLICK_ID if options is None else options.click_parameter
-        destination = _destination(link.destination_url, name)
+        destination = destination_of(link.destination_url, name)
         if destination.redirect_host is not None and self._leads_back(destination.redirect_host):
             return None
         click_id = new_click_id()
@@ -313,11 +305,6 @@ def _slug(visit: Visit) -> str:
     if not slug:
         raise BadRequest("s: required: the slug of a short link")
     return slug
-
-
-@lru_cache(maxsize=CACHED_DESTINATIONS)
-def _destination(url: str, click_parameter: str) -> Destination:
-    return Destination(url, MACRO_NAMES, click_parameter)
 
 
 def _click(visit: Visit, link: CachedLink, click_id: bytes, at: int, link_utm: str) -> Click:

@@ -15,6 +15,7 @@ from types import MappingProxyType
 from typing import Final, NamedTuple
 from urllib.parse import quote, unquote
 
+from tracker.links.macros import MACRO_NAMES
 from tracker.links.options import CLICK_ID
 from tracker.links.utm import MAX_RAW_CHARACTERS, UTM, raw_utm, utm_values
 from tracker.syntax.url import split_url
@@ -22,6 +23,9 @@ from tracker.syntax.url import split_url
 DESTINATION_FIELD: Final = "destination_url"
 
 OWN_REDIRECT: Final = "must not be a redirect of this service, nor have a macro in the path there"
+
+CACHED_DESTINATIONS: Final = 2_000
+"""At 300 to 900 bytes each. Splitting one takes 1 to 10 µs."""
 
 _CACHED_MACRO_PATTERNS: Final = 1
 _CACHED_LOCATIONS: Final = 1_000
@@ -193,6 +197,11 @@ class Destination:
 
     def _encoded(self, macros: Mapping[str, str]) -> dict[str, str]:
         return {name: quote(macros.get(name, ""), safe="") for name in self.used_macros}
+
+
+@lru_cache(maxsize=CACHED_DESTINATIONS)
+def destination_of(url: str, click_parameter: str) -> Destination:
+    return Destination(url, MACRO_NAMES, click_parameter)
 
 
 def _split(url: str) -> tuple[str, str, str, str]:
