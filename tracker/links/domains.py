@@ -18,8 +18,16 @@ from tracker.errors import BadRequest, ErrorCode, NotFound
 from tracker.ids import new_id, new_secret
 from tracker.links.cache import DOMAIN_FIELDS, DomainCache
 from tracker.links.counts.counts import change_in_pieces
-from tracker.links.domain import QUARANTINE, DnsCheck, Domain, IsReserved, ServedName, served_name
-from tracker.stores.batch import Waiter
+from tracker.links.domain import (
+    FILES,
+    QUARANTINE,
+    DnsCheck,
+    Domain,
+    IsReserved,
+    ServedName,
+    served_name,
+)
+from tracker.stores.batch import Batch, Waiter
 from tracker.stores.cache.memory import CacheEntry
 from tracker.stores.mongodb.database import MongoDB
 from tracker.stores.mongodb.documents import as_document, as_struct, updated
@@ -28,6 +36,7 @@ from tracker.stores.mongodb.transaction import MongoSession, run_in_transaction
 from tracker.stores.redis import keys
 
 _TOKEN_BYTES = 24
+_TEXTS_AT_ONCE = 50
 _IN_USE: dict[str, Any] = {"quarantined_until": None}
 
 
@@ -43,7 +52,9 @@ class Domains:
     ) -> None:
         self._database = mongodb.database
         self._domains = mongodb["domains"]
+        self._reads = mongodb.reads
         self._pages = Pages(mongodb.reads, "domains", Domain)
+        self._texts = Batch[UUID, dict[str, str] | None](self._find_texts, _TEXTS_AT_ONCE)
         self._cache = cache
         self._serve_claimed = serve_claimed
         self._is_reserved = is_reserved
@@ -155,6 +166,11 @@ class Domains:
         row = await self._domains.find_one(own)
         return None if row is None else as_struct(Domain, row)
 
+    async def text(self, domain_id: UUID, name: str) -> str | None:
+        """Return a text for apps. Requests of the same moment share one query."""
+        found = await self._texts.submit(domain_id)
+        return found.get(name) if found else None
+
     async def record_check(self, domain_id: UUID, check: DnsCheck) -> Domain:
         """Store the result of a look-up; return the domain. Raises NotFound if it is deleted."""
         wanted = {"_id": domain_id, **_IN_USE}
@@ -231,6 +247,11 @@ class Domains:
         if until is None:
             return "proven by another account"
         return f"another account had it; free after {until:%Y-%m-%d}"
+
+    async def _find_texts(self, ids: list[UUID]) -> list[dict[str, str] | None]:
+        rows = await self._reads.find("domains", {"_id": {"$in": ids}}, FILES, limit=len(ids))
+        found = {row["_id"]: row for row in rows}
+        return [found.get(one) for one in ids]
 
     async def _begin_update(self, domain_id: UUID) -> Domain:
         """Let the domain's copies in Redis expire soon; return the domain."""

@@ -12,7 +12,6 @@ from tracker.links.domains import Domains
 from tracker.links.lists.link_lists import LinkLists
 from tracker.links.own_hosts import OwnHosts, ServedHosts
 from tracker.links.qr_code import QrCodes
-from tracker.links.site.files import DomainFiles
 from tracker.links.site.unknown_paths import UnknownPaths
 from tracker.links.store import Links
 from tracker.links.tags import Tags
@@ -42,7 +41,6 @@ class LinkServices(NamedTuple):
     long_lists: Permits
     tags: Tags
     domains: Domains
-    files: DomainFiles
     unknown_paths: UnknownPaths
     own_hosts: OwnHosts
     served_hosts: ServedHosts
@@ -79,7 +77,6 @@ def build(
         long_lists=Permits("links", "long lists", _LONG_LISTS, _LONG_LISTS_SECONDS),
         tags=Tags(stores.mongodb),
         domains=domains,
-        files=DomainFiles(stores.mongodb.reads),
         unknown_paths=UnknownPaths(stores.mongodb, misses),
         own_hosts=own_hosts,
         served_hosts=ServedHosts(own_hosts, domains),

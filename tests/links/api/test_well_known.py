@@ -1,12 +1,15 @@
 """`/.well-known/` on custom domains: the texts as they were written, and nothing elsewhere."""
 
+import asyncio
 from typing import Any
 from uuid import UUID
+
+import pytest
 
 from tests.links.api.domains import NAME, PATH, add, send
 from tests.web.client import Response
 from tests.web.world import World
-from tracker.links.site import files
+from tracker.stores.mongodb.reads import MongoReads
 
 APPLE = "/.well-known/apple-app-site-association"
 ANDROID = "/.well-known/assetlinks.json"
@@ -17,10 +20,7 @@ async def change(world: World, domain: dict[str, Any], **texts: Any) -> Response
     return await send(world.api, "PATCH", f"{PATH}/{domain['id']}", **texts)
 
 
-async def test_a_proven_domain_serves_its_texts_as_they_were_written(
-    world: World, monkeypatch: Any
-) -> None:
-    monkeypatch.setattr(files, "RECENT_SECONDS", 0)
+async def test_a_proven_domain_serves_its_texts_as_they_were_written(world: World) -> None:
     domain = await add(world.api, world.account)
 
     async def answers() -> list[int]:
@@ -45,17 +45,22 @@ async def test_a_proven_domain_serves_its_texts_as_they_were_written(
     assert (await world.client.request("POST", ANDROID, {"Host": NAME})).status == 404
 
 
-async def test_requests_of_the_same_moment_share_a_query(world: World, monkeypatch: Any) -> None:
-    monkeypatch.setattr(files, "RECENT_SECONDS", 3600)
-    monkeypatch.setattr(files, "MAX_RECENT", 1)
-    first = await add(world.api, world.account)
-    second = await add(world.api, world.account, "second.example")
-    ids, found = [UUID(first["id"]), UUID(second["id"])], world.services.links.files
-    assert [await found.find(one, "assetlinks") for one in ids] == [None, None]
-    for domain in (first, second):
-        await change(world, domain, assetlinks="[]")
-    assert await found.find(ids[1], "assetlinks") is None
-    assert await found.find(ids[0], "assetlinks") == "[]"
+async def test_requests_of_the_same_moment_share_a_query(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    added = [await add(world.api, world.account, f"{name}.example") for name in "ab"]
+    await change(world, added[0], assetlinks="[]")
+    ids = [UUID(domain["id"]) for domain in added]
+    domains, reads = world.services.links.domains, world.services.stores.mongodb.reads
+    asked = []
+
+    async def find(*query: Any, **options: Any) -> Any:
+        asked.append(query)
+        return await MongoReads.find(reads, *query, **options)
+
+    monkeypatch.setattr(reads, "find", find)
+    texts = await asyncio.gather(*(domains.text(one, "assetlinks") for one in ids * 20))
+    assert (texts, len(asked)) == (["[]", None] * 20, 1)
 
 
 async def test_a_text_that_breaks_a_rule_is_refused_with_field_and_rule(world: World) -> None:

@@ -23,7 +23,7 @@ class WellKnown(UnknownPath):
         domain = host and await self.services.domains.by_name(host, self.client_address())
         if domain and domain.is_proven:
             name = _NAMES[self.request.path]
-            if text := await self.services.files.find(UUID(domain.namespace), name):
+            if text := await self.services.domains.text(UUID(domain.namespace), name):
                 self.finish_with(Content("application/json", text.encode()))
                 return
         raise self.method_error()

@@ -1,1 +1,1 @@
-"""What a custom domain answers beside its links: texts for apps, and paths that no link has."""
+"""What visitors of custom domains asked for in vain."""

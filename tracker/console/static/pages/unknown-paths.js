@@ -17,41 +17,29 @@ const BACK = { href: "/console/domains", label: "Domains" };
 export default function UnknownPaths({ params: { id } }) {
   const { page } = route.value.query;
   const path = `/api/domains/${id}/unknown-paths`;
-  const asked = useLoad((signal) => api.get(path, { page }, signal), [path, page]);
-  const [lost, setLost] = useState(null);
-  const unlisted = asked.data?.did_not_fit;
-  const columns = [
-    ...COLUMNS,
-    can("links:write") && {
-      label: "Actions",
-      actions: true,
-      cell: (row) => html`<${Button} onClick=${() => setLost(row.path)}>Create a link for it<//>`,
-    },
-  ].filter(Boolean);
-  const empty = html`<${Empty} title="Every path had a link">
-    <p>What visitors ask for and no link has is listed here for 30 days.</p>
-  <//>`;
+  const load = useLoad((signal) => api.get(path, { page }, signal), [path, page]);
+  const [start, setStart] = useState(null);
+  const lost = load.data?.did_not_fit;
+  const action = (row) =>
+    can("links:write") &&
+    html`<${Button} onClick=${() => setStart({ domain_id: id, slug: row.path })}>
+      Create a link for it
+    <//>`;
+  const columns = [...COLUMNS, { label: "Actions", actions: true, cell: action }];
+  const empty = html`<${Empty} title="Every path had a link" />`;
+  const about = "What visitors and bots asked for in 30 days and no link has, the last first.";
   return html`
-    <${PageHeader}
-      title="Unknown paths"
-      about="What visitors and bots asked for and no link has: the last 1,000 paths of 30 days."
-      back=${BACK}
-    />
+    <${PageHeader} title="Unknown paths" about=${about} back=${BACK} />
     <${Table}
       caption="Unknown paths"
-      load=${asked}
       rowKey=${(row) => row.path}
-      ...${{ columns, empty }}
+      ...${{ load, columns, empty }}
     />
-    <${Pagination} pagination=${asked.data?.pagination} noun="path" />
-    ${unlisted > 0 && html`<p class="about">${format.count(unlisted, "request")} did not fit.</p>`}
+    <${Pagination} pagination=${load.data?.pagination} noun="path" />
+    ${lost > 0 && html`<p class="about">${format.count(lost, "more request")} did not fit.</p>`}
     ${
-      lost !== null &&
-      html`<${LinkDialog}
-        start=${{ domain_id: id, slug: lost }}
-        onClose=${() => setLost(null)}
-        onDone=${asked.reload}
-      />`
+      start &&
+      html`<${LinkDialog} start=${start} onClose=${() => setStart(null)} onDone=${load.reload} />`
     }
   `;
 }
@@ -59,7 +47,7 @@ export default function UnknownPaths({ params: { id } }) {
 const COLUMNS = [
   { label: "Path", wide: true, cell: (row) => html`<code>${row.host}/${row.path}</code>` },
   { label: "Asked", numeric: true, cell: (row) => format.number(row.count) },
-  { label: "Last", cell: (row) => html`<${Time} at=${row.last_at} />` },
   { label: "First", cell: (row) => html`<${Time} at=${row.first_at} />` },
+  { label: "Last", cell: (row) => html`<${Time} at=${row.last_at} />` },
   { label: "Last referrer", cell: (row) => row.referrer ?? html`<span class="faint">–</span>` },
 ];
