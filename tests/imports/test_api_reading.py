@@ -96,7 +96,7 @@ async def test_a_source_that_limits_requests_is_asked_again_when_it_says(
     Api.answers[:0] = [(429, b"", {"Retry-After": "7"}), (503, b"", {}), (503, b"", {})]
     Api.answers[0:0] = [(429, b"", {"Retry-After": "1000000"})]
     with monkeypatch.context() as patched:
-        patched.setattr(source_api.asyncio, "sleep", sleep)
+        patched.setattr(asyncio, "sleep", sleep)
         http = world.services.imports.apis
         found = await (await http.open(_lines(world), api, KEY)).get("links")
     assert len(found["links"]) == 2

@@ -23,6 +23,7 @@ from tests.web.world import World
 from tracker.clock import now
 from tracker.imports import store, worker
 from tracker.imports.item import SourcePassword
+from tracker.imports.plan import Planner
 from tracker.imports.rows import ImportRows
 
 
@@ -158,17 +159,17 @@ async def test_a_holder_whose_lease_was_taken_over_stores_nothing_more(
     path = await uploaded(world, a_link("a"))
     await done(world, path, "check")
     assert (await act(world, path, "run")).status == 200
-    plan = worker.Planner.plan
+    plan = Planner.plan
 
     async def slow(self: Any, items: Any) -> Any:
         planned = await plan(self, items)
-        monkeypatch.setattr(worker.Planner, "plan", plan)
+        monkeypatch.setattr(Planner, "plan", plan)
         imports = world.services.stores.mongodb["imports"]
         await imports.update_one({}, {"$set": {"leased_until": now()}})
         assert await work(world.services)
         return planned
 
-    monkeypatch.setattr(worker.Planner, "plan", slow)
+    monkeypatch.setattr(Planner, "plan", slow)
     assert await work(world.services)
     ran = (await world.api.get(path)).json()
     assert (ran["state"], ran["counts"]) == ("done", {"create": 1})
@@ -228,7 +229,7 @@ async def test_an_import_that_fails_again_and_again_is_given_up(
     async def broken(*_: Any) -> None:
         raise KeyError("a bug")
 
-    monkeypatch.setattr(worker.Planner, "plan", broken)
+    monkeypatch.setattr(Planner, "plan", broken)
     imports = world.services.stores.mongodb["imports"]
     for _ in range(worker.MAX_ATTEMPTS):
         with pytest.raises(KeyError):

@@ -169,7 +169,9 @@ def test_the_operations_that_need_a_key_are_those_of_the_endpoint_table() -> Non
 def test_every_body_has_an_example_and_one_schema() -> None:
     """Client generators leave bodies with alternatives out."""
     for method, path, operation in OPERATIONS:
-        for content in operation.get("requestBody", {}).get("content", {}).values():
+        for kind, content in operation.get("requestBody", {}).get("content", {}).items():
+            if kind == "application/octet-stream":
+                continue
             assert refusals(content["schema"], content["example"]) == [], (method, path)
             schema = resolved(content["schema"])
             assert "anyOf" not in schema

@@ -49,6 +49,7 @@ class HttpApi:
         self.host = urlsplit(url).netloc.lower()
 
     async def get(self, path: str, parameters: Mapping[str, str | int] = {}) -> Any:
+        """Return the JSON at `path`. Raises BadRequest with address and status if there is none."""
         address = f"{self._url}/{path.lstrip('/')}".rstrip("/")
         texts = {name: str(value) for name, value in parameters.items()}
         answer = await self._fetch(address, {**texts, **self._parameters})

@@ -12,6 +12,7 @@ from uuid import UUID
 
 import msgspec
 import structlog
+from pymongo.errors import PyMongoError
 
 from tracker.clicks.custom_paths import CustomPaths
 from tracker.clock import now
@@ -75,7 +76,12 @@ class Worker:
     async def run(self, stop: asyncio.Event) -> None:
         """Work on one import after the other until `stop` is set."""
         while not stop.is_set():
-            if not await self.work_on_one(stop):
+            try:
+                worked = await self.work_on_one(stop)
+            except PyMongoError as error:
+                worked = False
+                log.warning("imports wait for MongoDB", error=type(error).__name__)
+            if not worked:
                 await wait(stop, LOOK_SECONDS)
 
     async def work_on_one(self, stop: asyncio.Event) -> bool:

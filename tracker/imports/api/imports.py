@@ -115,7 +115,10 @@ async def send_file(call: ImportCall[Nothing, Nothing]) -> ImportRecord:
 
 @endpoint("GET", "/api/imports/{id}/preview", "links:read", operation_id="previewImport")
 async def preview(call: ImportCall[Nothing, Nothing]) -> PreviewRecord:
-    """Show the beginning of an import's CSV, with the columns as guessed."""
+    """Show the beginning of an import's CSV, with the columns as guessed.
+
+    Raises BadRequest if it has none.
+    """
     one = await IMPORTS.find(call)
     mapping = format_of(call.services.source(one.source), one).mapping
     if mapping is None or one.file_id is None:
