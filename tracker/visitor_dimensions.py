@@ -50,17 +50,11 @@ COUNTRY_NAMES: Final = Path(__file__).with_name("country_names.tsv")
 """Codes and English names of countries, which lab/country_names.py has written."""
 
 
-_OTHER_NAMES: Final = {
-    "Cabo Verde": "CV",
-    "Congo Republic": "CG",
-    "Czech Republic": "CZ",
-    "DR Congo": "CD",
-    "Ivory Coast": "CI",
-    "Palestine": "PS",
-    "Swaziland": "SZ",
-    "Turkey": "TR",
-}
-"""What other services write."""
+_OTHER_NAMES: Final = (
+    "CD DR Congo,CG Congo Republic,CI Ivory Coast,CV Cabo Verde,CZ Czech Republic,PS Palestine,"
+    "SZ Swaziland,TR Turkey"
+)
+"""Of countries, as other services write them."""
 
 
 @cache
@@ -75,9 +69,8 @@ def country_name(code: str) -> str:
 
 @cache
 def _codes_by_name() -> Mapping[str, str]:
-    return {_plain(name): code for code, name in _country_names().items()} | {
-        _plain(name): code for name, code in _OTHER_NAMES.items()
-    }
+    others = (one.split(" ", 1) for one in _OTHER_NAMES.split(","))
+    return {_plain(name): code for code, name in (*_country_names().items(), *others)}
 
 
 def country_code(name: str) -> str:

@@ -127,12 +127,9 @@ class CsvRows:
         self,
         read: fields.Read,
         columns: Columns | None = None,
-        *,
         known: Headings = _LINK_HEADINGS,
-        is_guarded: bool = False,
     ) -> None:
         self._read, self._columns, self._known = read, columns, known
-        self._is_guarded = is_guarded
         self._is_first = True
 
     def __call__(self, number: int, cells: Sequence[str]) -> Iterable[SourceItem]:
@@ -143,8 +140,6 @@ class CsvRows:
             self._columns = columns_of(cells, self._known)
         if is_first and _has_headings(cells):
             return _repeated(number, cells)
-        if self._is_guarded:
-            cells = [_GUARD.sub("", one) for one in cells]
         columns = self._columns or {}
         record = {name: cells[at].strip() for name, at in columns.items() if at < len(cells)}
         return fields.items_of_row(self._read, number, record)
@@ -163,13 +158,17 @@ def csv_link(
     record: fields.Record,
     *,
     hosts: Sequence[str] = (),
+    is_guarded: bool = False,
     replaces_query: bool = False,
     **known: Any,
 ) -> Iterable[SourceItem]:
     """Make a link. Links at `hosts`, which everybody shares, come to the default domain.
 
-    Raises BadRequest if a field breaks a rule.
+    A source with `is_guarded` writes an apostrophe before texts that begin like a formula. Raises
+    BadRequest if a field breaks a rule.
     """
+    if is_guarded:
+        record = {name: _GUARD.sub("", text) for name, text in record.items()}
     printed = record.get("source_url") or record.get("aliases")
     host, path = fields.short_url(printed or "")
     path = record.get("path", "").strip("/") or path
@@ -191,13 +190,11 @@ def csv_link(
     )
 
 
-def csv_format(
-    name: str, *required: str, link: fields.Read = csv_link, is_guarded: bool = False
-) -> FileFormat:
+def csv_format(name: str, *required: str, link: fields.Read = csv_link) -> FileFormat:
     """Return a format of CSV of links, which has the `required` fields."""
 
     def read(pieces: Pieces, columns: Columns | None = None) -> Items:
-        return fields.items_of(csv_batches(pieces), CsvRows(link, columns, is_guarded=is_guarded))
+        return fields.items_of(csv_batches(pieces), CsvRows(link, columns))
 
     def fits(head: bytes) -> bool:
         rows = first_rows(head)

@@ -44,9 +44,7 @@ _SKIPPED: Final = re.compile(
     r"(?:\s++|--[^\n]*+\n|#[^\n]*+\n|\\[^\n]*+\n|/\*!\d*+|\*/|/\*(?!!).*?\*/)*+", re.DOTALL
 )
 _NOT_MYSQL: Final = re.compile(r"PRAGMA foreign_keys|PostgreSQL database dump|^COPY |^BEGIN ", re.M)
-_BEGINNING: Final = re.compile(
-    r"^(?:-- |/\*|CREATE TABLE|INSERT INTO|COPY|PRAGMA|SET|BEGIN)", re.MULTILINE | re.IGNORECASE
-)
+_BEGINNING: Final = re.compile(r"^(?:-- |/\*|CREATE|INSERT|COPY|PRAGMA|SET|BEGIN)", re.M | re.I)
 _CHARACTERS: Final = dict(zip("nrtbfv0Z", "\n\r\t\b\f\v\0\x1a", strict=True))
 _ESCAPE: Final = re.compile(r"\\(.)", re.DOTALL)
 _LINE_BREAK: Final = re.compile(r"'([^']+)',\s*char\((10|13)\)")

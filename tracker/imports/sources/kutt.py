@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Iterable
 from datetime import UTC, tzinfo
-from typing import Final
+from typing import Any, Final
 
 from tracker.errors import BadRequest
 from tracker.imports.item import Loss, RefusedRow, SourceItem
@@ -34,15 +34,11 @@ class _Dump:
         if record["domain_id"] not in self._domains:
             raise BadRequest("domain_id: no domain of that id stands before it")
         lost = _LOCAL if row.is_mysql and record.get("expire_in") else ()
-        return _link(number, record, self._domains[record["domain_id"]], row.zone, lost)
+        return _link(number, record, self._domains[record["domain_id"]], row.zone, losses=lost)
 
 
 def _link(
-    number: int,
-    record: Record,
-    domain_name: str | None,
-    zone: tzinfo = UTC,
-    lost: tuple[Loss, ...] = (),
+    number: int, record: Record, domain_name: str | None, zone: tzinfo = UTC, **own: Any
 ) -> Iterable[SourceItem]:
     names = "destination_url:target notes:description expires_at:expire_in password"
     yield fields.link(
@@ -55,7 +51,7 @@ def _link(
         active=not fields.is_true(record.get("banned")),
         created_at=fields.moment("created_at", record.get("created_at"), zone),
         pass_query=False,
-        losses=lost,
+        **own,
     )
 
 
