@@ -16,6 +16,7 @@ from tracker.conversions.event_config import names_of_event_configs
 from tracker.feeds import services as feeds
 from tracker.http.access_log import AccessLog
 from tracker.imports import services as imports
+from tracker.imports.sources import SOURCES
 from tracker.ingest.services import IngestServices
 from tracker.journal import services as journal
 from tracker.limits.allowance import Allowance
@@ -206,7 +207,7 @@ class Services:
             links=self.links,
             webhooks=self.webhooks,
             clicks=self.clicks,
-            sources={},
+            sources=SOURCES,
         )
 
     def _ingest_services(self, settings: Settings) -> IngestServices:
