@@ -3,6 +3,7 @@
 from typing import NamedTuple
 from uuid import UUID
 
+import msgspec
 import orjson
 
 from tests.conversions.scene import applied
@@ -16,6 +17,9 @@ from tests.factories import (
 from tracker.access.principal import Author
 from tracker.access.roles import Role
 from tracker.clock import now, now_ms
+from tracker.ids import new_id
+from tracker.imports.rows import ImportRow
+from tracker.imports.store import Import
 from tracker.service.services import Services
 
 HOSTILE = "<img src=x onerror=\"console.error('run')\">\"'>{{constructor}}"
@@ -30,6 +34,7 @@ class Scene(NamedTuple):
     link: UUID
     webhook: UUID
     event: int
+    imported: UUID
 
 
 async def create_scene(services: Services, account_id: UUID) -> Scene:
@@ -74,4 +79,20 @@ async def create_scene(services: Services, account_id: UUID) -> Scene:
         Author.operator(account_id), "invited@example.com", Role.VIEWER
     )
     await services.access.api_keys.create(account_id, HOSTILE)
-    return Scene(link.id, webhook.id, EVENT_ID)
+    imported = Import(
+        id=new_id(),
+        account_id=account_id,
+        created_at=now(),
+        source="csv",
+        instance=HOSTILE,
+        state="failed",
+        error=HOSTILE,
+        total=1,
+        counts={"refused": 1},
+        domain_names=[HOSTILE],
+    )
+    await services.imports.imports.create(imported)
+    refused = ImportRow(number=0, row=1, outcome="refused", field="path", reason=HOSTILE)
+    row = msgspec.structs.replace(refused, text=HOSTILE, destination_url=HOSTILE)
+    await services.imports.rows.put(imported.id, [row])
+    return Scene(link.id, webhook.id, EVENT_ID, imported.id)

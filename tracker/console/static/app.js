@@ -18,6 +18,8 @@ const ROUTES = [
   ["/console/live", "console/pages/live"],
   ["/console/links", "console/pages/links"],
   ["/console/links/:id", "console/pages/link"],
+  ["/console/imports", "console/pages/imports"],
+  ["/console/imports/:id", "console/pages/imports"],
   ["/console/conversions", "console/pages/conversions"],
   ["/console/conversions/refused", "console/pages/refused-postbacks"],
   ["/console/conversions/:id", "console/pages/conversion"],

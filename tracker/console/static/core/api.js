@@ -95,7 +95,8 @@ async function sendOnce(method, path, { query, body, signal, timeout = TIMEOUT_M
   throw error;
 }
 
-async function errorOf(answer) {
+/** Return the error that an answer is. */
+export async function errorOf(answer) {
   const { status, headers } = answer;
   const value = await answer.json().catch(() => null);
   const code = headers.get("X-Error-Code") ?? "";

@@ -84,6 +84,7 @@ export default function Links() {
       ${
         mayWrite &&
         html`
+          <${Button} href="/console/imports">Import<//>
           <${Button} onClick=${() => setOpen({ kind: "many" })}>Create many<//>
           <${Button} kind="main" icon="plus" onClick=${create}>New link<//>
         `
