@@ -44,7 +44,8 @@ class LastClicks:
         for click in clicks:
             if click["bot"] is None and "test" not in click:
                 link_id, at = click["link_id"], click["at"]
-                if link_id not in newest or newest[link_id] < at:
+                before = newest.get(link_id)
+                if before is None or before < at:
                     newest[link_id] = at
         if len(newest) >= MAX_LINKS:
             await self.store()
