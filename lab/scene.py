@@ -2,13 +2,15 @@
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from datetime import timedelta
 from decimal import Decimal
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 from msgspec import structs
 
 from config.settings import Settings
+from tracker.clock import now
 from tracker.conversions.event_config import PayoutType
 from tracker.links.domain import Domain
 from tracker.links.store import NewLink
@@ -17,6 +19,8 @@ from tracker.stores.mongodb import indexes
 
 FAULT_LINKS: Final = 3
 """Links on the default domain; one more is on the custom domain."""
+
+LIMIT: Final = 300  # clicks of a further link, which leads elsewhere after them
 
 WEBHOOKS: Final = 2
 
@@ -33,13 +37,14 @@ class Place(NamedTuple):
 
 
 class Scene(NamedTuple):
-    """An account with its links; `paths` has those of its webhooks at the receiver, by id."""
+    """An account with its links, `limited` with LIMIT; `paths` has those of its webhooks, by id."""
 
     account_id: UUID
     key: str
     places: list[Place]
     pbks: list[str]
     paths: dict[UUID, str]
+    limited: UUID = UUID(int=0)
 
 
 @asynccontextmanager
@@ -65,8 +70,10 @@ def new_link(
     destination_url: str,
     domain: Domain | None = None,
     tags: Sequence[UUID] = (),
+    **options: Any,
 ) -> NewLink:
     return NewLink(
+        **options,
         account_id=account_id,
         destination_url=destination_url,
         internal_name=slug,
@@ -82,13 +89,14 @@ def destination_of(slug: str) -> str:
 
 
 async def prepare_load(settings: Settings, links: int) -> Scene:
-    """Make the scene of a load: an account, `links` links and one event configuration."""
+    """Make an account, `links` links (a single one with window and limit), and a configuration."""
     async with open_services(settings) as services:
         account_id, key = await add_account(services, "Load")
         create = services.conversions.event_configs.create
         config = await create(account_id, "Sale", PayoutType.CPA, Decimal(5))
         slugs = [f"load{links}-{number}" for number in range(links)]
-        new = [new_link(account_id, slug, destination_of(slug)) for slug in slugs]
+        ends: Any = {"expires_at": now() + timedelta(1), "max_clicks": 10**9} if links == 1 else {}
+        new = [new_link(account_id, slug, destination_of(slug), **ends) for slug in slugs]
         for first in range(0, links, _LINKS_PER_INSERT):
             await services.links.links.create_all(new[first : first + _LINKS_PER_INSERT])
         return Scene(account_id, key, [Place(slug) for slug in slugs], [config.pbk], {})
@@ -98,28 +106,27 @@ async def prepare_faults(settings: Settings, receiver_url: str) -> Scene:
     """Make the scene of `lab.chaos`: links on two domains, two configurations, two webhooks."""
     async with open_services(settings) as services:
         account_id, key = await add_account(services, "Chaos")
-        places = await _add_links(services, account_id)
+        places, limited = await _add_links(services, account_id)
         create = services.conversions.event_configs.create
         configs = [
             await create(account_id, "Order", PayoutType.CPA, Decimal("7.5")),
             await create(account_id, "Sale", PayoutType.REV_SHARE, Decimal(12)),
         ]
-        paths = {
-            await _add_webhook(services, account_id, f"{receiver_url}/{number}"): f"/{number}"
-            for number in range(WEBHOOKS)
-        }
-        return Scene(account_id, key, places, [config.pbk for config in configs], paths)
+        paths = {}
+        for path in (f"/{number}" for number in range(WEBHOOKS)):
+            given = account_id, "Chaos", f"{receiver_url}{path}", "POST", _TEMPLATE
+            paths[(await services.webhooks.webhooks.create(*given)).id] = path
+        return Scene(account_id, key, places, [config.pbk for config in configs], paths, limited)
 
 
-async def _add_links(services: Services, account_id: UUID) -> list[Place]:
+async def _add_links(services: Services, account_id: UUID) -> tuple[list[Place], UUID]:
     destination_url = "https://shop.test/landing?c={country}"
     domain = await services.links.domains.create(account_id, _DOMAIN)
     places = [Place(f"chaos{number}") for number in range(FAULT_LINKS)]
     for place in places:
         await services.links.links.create(new_link(account_id, place.slug, destination_url))
     await services.links.links.create(new_link(account_id, "chaos", destination_url, domain))
-    return [*places, Place("chaos", _DOMAIN)]
-
-
-async def _add_webhook(services: Services, account_id: UUID, url: str) -> UUID:
-    return (await services.webhooks.webhooks.create(account_id, "Chaos", url, "POST", _TEMPLATE)).id
+    over = "https://shop.test/over?change=999999999"  # newer than `chaos/link_changes` makes any
+    new = new_link(account_id, "limited", destination_url, max_clicks=LIMIT, expired_url=over)
+    limited = (await services.links.links.create(new)).id
+    return [*places, Place("chaos", _DOMAIN), Place("limited")], limited

@@ -131,7 +131,7 @@ class Soak:
 
     async def _print_progress(self, traffic: Mixed, stores: Stores, pids: dict[str, int]) -> None:
         stored = await stores.stored("clicks") + await stores.stored("events")
-        sizes = ", ".join(f"{name} {_megabytes(pid)}" for name, pid in pids.items())
+        sizes = ", ".join(f"{n} {resident_bytes(pid) / MEGABYTE:.0f}" for n, pid in pids.items())
         recent = sorted(self._loads[-1].latencies[-_RECENT_LATENCIES:])
         print(
             f"{time.monotonic() - self._began:5.0f} s  {traffic.answered:,} requests, "
@@ -154,10 +154,6 @@ class Soak:
             growth=None if before is None else size_after - before,
             audit=audit,
         )
-
-
-def _megabytes(pid: int) -> str:
-    return f"{resident_bytes(pid) / MEGABYTE:.0f}"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -173,11 +173,7 @@ def counted(answers: Mapping[str, int], allowed: set[str]) -> Report:
 
 
 async def report(
-    port: int,
-    owner: Owner,
-    asked: Mapping[str, Any],
-    path: str = "",
-    source: str | None = None,
+    port: int, owner: Owner, asked: Mapping[str, Any], path: str = "", source: str | None = None
 ) -> tuple[str, Any]:
     """Return the status and the decoded report of the account's day, unless others are `asked`."""
     body = {"accountId": owner.account_id, "dateRange": one_day(datetime.now(UTC).date()), **asked}

@@ -75,10 +75,7 @@ def figures(
 
 
 def _figures(
-    row: Row,
-    full: Sequence[Measured],
-    sustained: Sustained | None,
-    first: Sequence[float] | None,
+    row: Row, full: Sequence[Measured], sustained: Sustained | None, first: Sequence[float] | None
 ) -> Figures:
     rates = _rates(full)
     return Figures(

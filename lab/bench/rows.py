@@ -78,6 +78,7 @@ ROWS: Final = (
         key="l", name="c, two web processes, two drains, 4 partitions", serving="two of each"
     ),
     Row("m", "c, without the access log", "web and drain", stored="clicks", access_log=False),
+    Row("q", "c, of one link with window and limit", "web and drain", stored="clicks", links=1),
     Row("n", "change of a link, seen by another process", "two web processes", "changes"),
 )
 

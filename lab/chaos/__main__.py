@@ -148,6 +148,7 @@ class Proof:
             disturbances=dict(self._disturber.done),
             figures=[
                 *audit.figures(ledger, scene.paths, self._receiver, loses_marks),
+                Figure("clicks beyond a limit", audit.beyond_limit(scene.limited, ledger), True),
                 Figure("links changed", changes.changed),
                 Figure("redirects after their answers", changes.looks),
                 Figure("old destinations", changes.old, is_fault=True),

@@ -9,11 +9,14 @@ from uuid import UUID
 import orjson
 
 from lab.chaos.traffic import EventAnswer, Ledger
+from lab.scene import LIMIT
 from tracker.clock import day_of
 from tracker.conversions.document import COUNTED, ConversionStatus
 from tracker.webhooks.delivery import DeliveryStatus
 
 _NUMBER: Final = re.compile(r"(?:^|&)n=(\d+)(?:&|$)")
+
+ELSEWHERE: Final = "click 302"  # without a click id: after the last click of a limited link
 
 _NOTIFIED: Final = frozenset(COUNTED) - {ConversionStatus.PENDING}
 
@@ -59,6 +62,7 @@ class Audit:
     def __init__(self) -> None:
         self._clicks: dict[UUID, int] = {}
         self._visitors: Counter[tuple[Any, ...]] = Counter()
+        self._people: Counter[UUID] = Counter()
         self._events: dict[int, Document] = {}
         self._deliveries: list[Document] = []
 
@@ -66,6 +70,7 @@ class Audit:
         found = _NUMBER.search(click["query"])
         self._clicks[click["_id"]] = int(found[1]) if found else 0
         if click["bot"] is None:
+            self._people[click["link_id"]] += 1
             day = day_of(click["at"])
             visitor = (click["link_id"], day, click["address"], click["user_agent"])
             self._visitors[visitor] += bool(click["unique"])
@@ -88,6 +93,11 @@ class Audit:
             *self._of_events(ledger),
             *of_deliveries(self._events.values(), self._deliveries, paths, receiver),
         ]
+
+    def beyond_limit(self, limited: UUID, ledger: Ledger) -> int:
+        """Return how many clicks a link has above LIMIT, or lacks though it led elsewhere."""
+        over = self._people[limited] - LIMIT
+        return abs(over) if ledger.others[ELSEWHERE] else max(0, over)
 
     def report_totals(self) -> dict[str, int]:
         return {

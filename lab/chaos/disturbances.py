@@ -144,8 +144,9 @@ async def _disturb(processes: Processes, disturbance: Disturbance) -> None:
                 one.resume()
             await asyncio.sleep(seconds)
             process.start()
-        case "away":
-            servers = [process, *await asyncio.to_thread(redis.replicas, process)]
+        case "away" | "kill" as how:
+            others = redis.replicas if how == "away" else lambda _: []
+            servers = [process, *await asyncio.to_thread(others, process)]
             for one in servers:
                 await one.kill()
             await asyncio.sleep(seconds)
@@ -158,10 +159,6 @@ async def _disturb(processes: Processes, disturbance: Disturbance) -> None:
             process.start()
         case "remove":
             await _remove_spool(processes, seconds)
-        case "kill":
-            await process.kill()
-            await asyncio.sleep(seconds)
-            process.start()
         case _:
             process.stop()
             await asyncio.sleep(seconds)

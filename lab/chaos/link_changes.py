@@ -16,7 +16,6 @@ _CHANGE_SECONDS: Final = 0.2
 _LOOK_SECONDS: Final = 0.02
 _CHANGE: Final = re.compile(rb"[?&]change=(\d+)")
 
-
 _Link = tuple[str, Place]
 """The id of a link, and where visitors open it."""
 

@@ -5,10 +5,10 @@ from typing import Final
 
 import msgspec
 
-from lab.chaos.audit import Figure
+from lab.chaos.audit import ELSEWHERE, Figure
 from lab.result import figure_lines, with_faults
 
-EXPECTED: Final = ("click 503", "event 503")
+EXPECTED: Final = ("click 503", "event 503", ELSEWHERE)
 """Other answers that are right while a store is unavailable: the client tries again later."""
 
 

@@ -11,7 +11,7 @@ from lab.client import Outcome
 
 BY_KEY = {row.key: row for row in ROWS}
 RATES = {"a": 100, "b": 250, "c": 1200, "d": 900, "e": 1000, "f1": 300, "f2": 450, "g": 40}
-RATES |= {"h": 2400, "i": 600, "j": 714, "k": 900, "l": 900, "m": 1500, "n": 1}
+RATES |= {"h": 2400, "i": 600, "j": 714, "k": 900, "l": 900, "m": 1500, "n": 1, "q": 1}
 
 
 def measured(

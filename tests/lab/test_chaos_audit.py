@@ -1,5 +1,6 @@
 """The audit at the end of `make chaos` finds every kind of fault."""
 
+from collections import Counter
 from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
@@ -12,6 +13,7 @@ from msgspec.structs import replace
 from lab.chaos.audit import Audit, Figure, Receiver
 from lab.chaos.result import Result
 from lab.chaos.traffic import Ledger, Request
+from lab.scene import LIMIT
 from tests.factories import Document, make_click_document, make_event_document
 
 ACCOUNT, LINK, CONFIG, WEBHOOK = (UUID(int=number) for number in range(1, 5))
@@ -88,6 +90,14 @@ class Run:
             p99_wait=0.1,
             longest_wait=0.2,
         )
+
+
+def test_a_link_has_no_click_beyond_its_limit_and_lacks_none_once_it_led_elsewhere() -> None:
+    run, others = Run(), Counter({"click 302": 1})
+    for number, is_used_up, wrong in ((LIMIT - 1, 0, 0), (LIMIT - 1, 1, 1), (LIMIT + 2, 0, 2)):
+        run.clicks = [click(one, _id=UUID(int=one)) for one in range(number)]
+        run.ledger.others = others if is_used_up else Counter()
+        assert run.audited().beyond_limit(LINK, run.ledger) == wrong
 
 
 def test_a_run_without_faults_has_none() -> None:
