@@ -1,13 +1,16 @@
 """Samples of each source, imported, imported again and undone."""
+
 import pytest
-from tests.imports.lines import PATH, done, rows, work
+
+from tests.imports.lines import PATH, done, rows
 from tests.imports.reading import SAMPLES
 from tests.web.world import World
+
 
 @pytest.mark.parametrize("name", sorted(p.name for p in SAMPLES.iterdir()))
 async def test_a_sample(world: World, name: str) -> None:
     source = name.partition(".")[0].partition("-")[0]
-    for again in range(2):
+    for _again in range(2):
         answer = await world.api.post(PATH, accountId=str(world.account.id), source=source)
         assert answer.status == 200, answer.body
         path = f"{PATH}/{answer.json()['id']}"

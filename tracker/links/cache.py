@@ -37,28 +37,39 @@ class _LinkLookup:
 
     async def find(self, names: Sequence[str]) -> Mapping[str, Any]:
         """Return the links' documents by name, in one query."""
-        slugs: defaultdict[str, list[str]] = defaultdict(list)
+        groups: defaultdict[str, list[str]] = defaultdict(list)
         for name in names:
-            namespace, _, slug = name.removeprefix("link:").partition("/")
-            slugs[namespace].append(slug)
+            namespace, _, form = name.removeprefix("link:").partition("/")
+            groups[namespace].append(form)
         branches = [
-            {"domain_id": UUID(namespace) if namespace else None, "slug": {"$in": group}}
-            for namespace, group in slugs.items()
+            {"domain_id": UUID(namespace) if namespace else None, field: {"$in": group}}
+            for namespace, group in groups.items()
+            # A link of an earlier release has only its slug.
+            for field in (("slug", "names") if namespace else ("slug",))
         ]
         rows = await self._reads.find("links", {"$or": branches}, _LINK_FIELDS, limit=len(names))
-        return {_name(row): row for row in rows}
+        return {name: row for row in rows for name in keys_of_link(row)}
 
     def value_of(self, found: Any) -> CachedLink | None:
         """Return the cached form of a link's document; None if visitors get 404."""
         return cached_link(as_struct(Link, found))
 
 
-def _name(link: Mapping[str, Any]) -> str:
-    return keys.link(namespace_of(link["domain_id"]), link["slug"])
+def keys_of_link(link: Mapping[str, Any]) -> list[str]:
+    """Return all names in the cache of a link's document."""
+    namespace = namespace_of(link["domain_id"])
+    forms = dict.fromkeys((link["slug"], *link.get("names", ())))
+    return [keys.link(namespace, form) for form in forms]
+
+
+def _key_of_slug(link: Mapping[str, Any]) -> str:
+    forms = (form for form in link.get("names", ()) if form.startswith("/"))
+    return keys.link(namespace_of(link["domain_id"]), next(forms, link["slug"]))
 
 
 def names_of_links(cache: LinkCache) -> Names:
-    return Names(cache, "links", {"archived": False}, ["domain_id", "slug"], _name)
+    fields = ["domain_id", "slug", "names"]
+    return Names(cache, "links", {"archived": False}, fields, _key_of_slug)
 
 
 def link_cache(stores: StoreServices, max_values: int, misses: Allowance) -> LinkCache:

@@ -61,6 +61,8 @@ class Domain(DomainSettings, frozen=True, kw_only=True):
     last_check: DnsCheck | None = None
     apple_app_site_association: str | None = None
     assetlinks: str | None = None
+    folds: bool = False
+    """Links have names in which case does not count, before visits are compared with them."""
 
     @property
     def is_deleted(self) -> bool:

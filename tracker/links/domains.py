@@ -171,6 +171,13 @@ class Domains:
         found = await self._texts.submit(domain_id)
         return found.get(name) if found else None
 
+    async def proven(self, domain_ids: Collection[UUID]) -> Collection[UUID]:
+        """Return the domains among some that are proven and in use."""
+        if not domain_ids:
+            return ()
+        wanted = {"_id": {"$in": list(domain_ids)}, "verified": True, **_IN_USE}
+        return {row["_id"] async for row in self._domains.find(wanted, ["_id"])}
+
     async def record_check(self, domain_id: UUID, check: DnsCheck) -> Domain:
         """Store the result of a look-up; return the domain. Raises NotFound if it is deleted."""
         wanted = {"_id": domain_id, **_IN_USE}

@@ -21,13 +21,14 @@ class LinkFields(LinkOptions, frozen=True, kw_only=True):
 
 
 class Link(LinkFields, frozen=True, kw_only=True):
-    """A stored short link. Visitors of `archived` links get 404."""
+    """A stored short link. Visitors of `archived` links get 404. `names` are by `links/names`."""
 
     id: UUID
     slug: str
     created_at: datetime
     version: int
     last_click_at: datetime | None = None
+    names: list[str] = []  # noqa: RUF012
 
 
 class CachedLink(Versioned, frozen=True, kw_only=True, array_like=True):

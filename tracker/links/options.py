@@ -4,9 +4,10 @@ A link that uses none has none, neither stored nor cached, so its clicks pay not
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final, Literal, Self
+from uuid import UUID
 
 import msgspec
 
@@ -37,10 +38,11 @@ class LinkOptions(msgspec.Struct, frozen=True, kw_only=True):
     opening_clicks: int = 0
     external_id: str | None = None
     max_clicks: int | None = None
+    paths: list[str] = []
 
 
 NAMES: Final = LinkOptions.__struct_fields__
-_DEFAULTS: Final = {**msgspec.structs.asdict(LinkOptions()), "last_click_at": None}
+_DEFAULTS: Final = {**msgspec.structs.asdict(LinkOptions()), "last_click_at": None, "names": []}
 
 
 def without_defaults(fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -60,6 +62,12 @@ def check_options(options: LinkOptions) -> None:
         for name in ("starts_at", "expires_at", "max_clicks"):
             if getattr(options, name) is not None:
                 raise BadRequest(f"redirect_status: 301 is permanent, so not with {name}")
+
+
+def check_paths(paths: Sequence[str], domain_id: UUID | None) -> None:
+    """Raises BadRequest, naming both fields, if the default domain would have paths."""
+    if paths and domain_id is None:
+        raise BadRequest("paths: need domain_id, a custom domain")
 
 
 class RedirectOptions(msgspec.Struct, frozen=True, kw_only=True, array_like=True):

@@ -10,6 +10,7 @@ from tracker.limits.permits import PermitLimits, Permits
 from tracker.links.cache import DomainCache, LinkCache, domain_cache, link_cache
 from tracker.links.domains import Domains
 from tracker.links.lists.link_lists import LinkLists
+from tracker.links.names.folding import Folding
 from tracker.links.own_hosts import OwnHosts, ServedHosts
 from tracker.links.qr_code import QrCodes
 from tracker.links.site.unknown_paths import UnknownPaths
@@ -45,6 +46,7 @@ class LinkServices(NamedTuple):
     own_hosts: OwnHosts
     served_hosts: ServedHosts
     used_clicks: UsedClicks
+    folding: Folding
     link_cache: LinkCache
     domain_cache: DomainCache
     qr_codes: QrCodes
@@ -81,6 +83,7 @@ def build(
         own_hosts=own_hosts,
         served_hosts=ServedHosts(own_hosts, domains),
         used_clicks=UsedClicks(stores.mongodb),
+        folding=Folding(stores.mongodb),
         link_cache=links,
         domain_cache=names,
         qr_codes=QrCodes(),

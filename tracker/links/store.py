@@ -1,6 +1,6 @@
 """Short links in MongoDB. Every write reaches Redis and the memory of all processes too.
 
-MongoDB's unique index on (domain id, slug) decides races, not Redis.
+MongoDB's unique indexes on (domain id, slug) and (domain id, names) decide races, not Redis.
 """
 
 import asyncio
@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 import msgspec
-from pymongo.errors import OperationFailure
+from msgspec.structs import replace
 
 from tracker.clock import now, now_ms
-from tracker.errors import BadRequest, ErrorCode, NotFound
+from tracker.errors import BadRequest, NotFound
 from tracker.ids import new_id, new_slug
-from tracker.links.cache import LinkCache
+from tracker.links.cache import LinkCache, keys_of_link
 from tracker.links.counts.counts import (
     CountedLink,
     add,
@@ -24,13 +24,13 @@ from tracker.links.counts.counts import (
     find_counts,
 )
 from tracker.links.destination import utm_of
-from tracker.links.domain import namespace_of
+from tracker.links.domain import Domain
 from tracker.links.link import Link, LinkFields, cached_link
-from tracker.links.options import check_options, without_defaults
+from tracker.links.names.names import NameTaken, find_names, is_taken, names_told
+from tracker.links.options import check_options, check_paths, without_defaults
 from tracker.links.words import words_of
 from tracker.stores.mongodb.database import MongoDB
 from tracker.stores.mongodb.documents import (
-    DUPLICATE_KEY,
     as_document,
     as_struct,
     run_inserts,
@@ -38,7 +38,7 @@ from tracker.stores.mongodb.documents import (
 )
 from tracker.stores.mongodb.paging import Pages
 from tracker.stores.mongodb.transaction import MongoSession, run_in_transaction
-from tracker.stores.redis import keys
+from tracker.syntax.url_path import folded
 
 _MAX_SLUG_ATTEMPTS = 5
 """Random slugs that are tried before the link is refused."""
@@ -77,7 +77,7 @@ class Links:
         self._cache = cache
 
     async def create(self, new: NewLink) -> Link:
-        """Store a new link and return it. Raises BadRequest if its slug or id is taken."""
+        """Store a new link and return it. Raises BadRequest if its slug, path or id is taken."""
         [link] = await self.create_all([new], at="")
         return link
 
@@ -87,46 +87,54 @@ class Links:
         in_transaction: InTransaction | None = None,
         at: str = "links[{}].",
     ) -> list[Link]:
-        """Store all links in one transaction, or none. Raises BadRequest for a taken slug or id."""
+        """Store all links in one transaction, or none.
+
+        Raises BadRequest for a taken slug, path or id. `at` is where a link is in the request.
+        """
         for _ in range(_MAX_SLUG_ATTEMPTS):
             links = [_new(one, one.slug or new_slug()) for one in new]
-            taken = await self._insert(links, in_transaction)
-            if taken is None:
+            try:
+                links = await self._insert(links, in_transaction)
+            except NameTaken as error:
+                taken = error
+            else:
                 await asyncio.gather(*map(self._publish_new, links))
                 return links
-            index, field = taken
-            if new[index].slug or field != "slug":
+            if taken.field != "slug" or new[taken.index].slug:
                 break
-        raise _refused(f"{at.format(index)}{field}")
+        raise taken.explained(at)
 
     async def _insert(
-        self, links: Sequence[Link], in_transaction: InTransaction | None
-    ) -> tuple[int, str] | None:
-        """Return the index of a link and its field that is taken; None if all are stored."""
-        rows = [_document(link) for link in links]
+        self, new: Sequence[Link], in_transaction: InTransaction | None
+    ) -> list[Link]:
+        """Store the links, and return them with their names. Raises NameTaken."""
 
-        async def insert(session: MongoSession) -> None:
-            await run_inserts(self._database, self._links.name, rows, session)
+        async def insert(session: MongoSession) -> list[Link]:
+            names = await find_names(self._database, new, session)
+            links = [replace(link, names=own) for link, own in zip(new, names, strict=True)]
+            rows = [_document(link) for link in links]
+            with names_told(links):
+                await run_inserts(self._database, self._links.name, rows, session)
             if in_transaction is not None:
                 await in_transaction(session, links)
             # Last: from here to the commit, a change of the same part conflicts.
             await add(self._database, difference([], links), session)
+            return links
 
-        try:
-            await run_in_transaction(self._database, insert)
-        except OperationFailure as error:
-            return _taken(error)
-        return None
+        return await run_in_transaction(self._database, insert)
 
     async def has_slug(self, domain_id: UUID | None, slug: str) -> bool:
         """Return whether a link on the domain has the slug, even an archived one."""
-        taken = {"domain_id": domain_id, "slug": slug}
-        return await self._links.find_one(taken, ["_id"]) is not None
+        return await is_taken(self._database, domain_id, slug)
 
-    async def find_slugs(self, domain_id: UUID, slugs: Collection[str]) -> set[str]:
-        """Return which of the slugs links on the domain have, even archived ones."""
-        taken = {"domain_id": domain_id, "slug": {"$in": list(slugs)}}
-        return {row["slug"] for row in await self._reader.find("links", taken, ["slug"])}
+    async def find_names(self, domain: Domain, names: Collection[str]) -> set[str]:
+        """Return which of the names lead to links on the domain, even to archived ones."""
+        forms = {name: name if domain.case_sensitive else folded(name) for name in names}
+        either = ({field: {"$in": list(forms.values())}} for field in ("slug", "names"))
+        taken = {"$or": [{"domain_id": domain.id, **one} for one in either]}
+        rows = await self._reader.find("links", taken, ["slug", "names"])
+        held = {form for row in rows for form in (row["slug"], *row.get("names", ()))}
+        return {name for name, form in forms.items() if form in held}
 
     async def count_by_tag(self, account_id: UUID, tag_ids: Collection[UUID]) -> LinkNumbers:
         """Count links by tag, without archived ones."""
@@ -158,7 +166,7 @@ class Links:
 
         def untagged(link: CountedLink) -> CountedLink:
             kept = [one for one in link.tags if one != tag_id]
-            return msgspec.structs.replace(link, tags=kept)
+            return replace(link, tags=kept)
 
         matching = {"account_id": account_id, "tags": tag_id}
         pull = {"$pull": {"tags": tag_id}}
@@ -192,27 +200,41 @@ class Links:
         `in_transaction` gets the changed links. Raises BadRequest if options exclude each other or
         an external id is taken, Unavailable without Redis, whose copies would be outdated.
         """
-        await asyncio.gather(*(self._cache.begin_update(_name(link)) for link in links))
+        names = [name for link in links for name in _keys(link)]
+        await asyncio.gather(*map(self._cache.begin_update, names))
 
-        async def revise(session: MongoSession) -> dict[UUID, Link]:
+        async def revise(session: MongoSession) -> dict[UUID, Revision]:
             stored = await self.find_all([link.id for link in links], session)
             revisions = [Revision(one, _revised(one, fields_of(one))) for one in stored.values()]
+            revisions = [await self._renamed(one, session) for one in revisions]
             changed = [one for one in revisions if one.after != one.before]
             updates = list(map(_update, changed))
-            await run_updates(self._database, self._links.name, updates, session)
+            with names_told([one.after for one in changed]):
+                await run_updates(self._database, self._links.name, updates, session)
             before, after = [one.before for one in changed], [one.after for one in changed]
             if in_transaction is not None:
                 await in_transaction(session, changed)
             await add(self._database, difference(before, after), session)
-            return {one.after.id: one.after for one in revisions}
+            return {one.after.id: one for one in revisions}
 
         try:
             revised = await run_in_transaction(self._database, revise)
-        except OperationFailure as error:
-            raise _refused(_taken(error)[1]) from None
-        changed = [revised[link.id] for link in links if revised[link.id] != link]
+        except NameTaken as taken:
+            raise taken.explained() from None
+        changed = [revised[link.id] for link in links if revised[link.id].after != link]
         await asyncio.gather(*map(self._publish, changed))
-        return [revised[link.id] for link in links]
+        return [revised[link.id].after for link in links]
+
+    async def _renamed(self, revision: Revision, session: MongoSession) -> Revision:
+        """Return the revision with the names that its paths need. Raises NameTaken."""
+        before, after = revision
+        if after.paths == before.paths:
+            return revision
+        # Only a write conflicts with a domain that begins to ignore case.
+        domain, update = {"_id": after.domain_id}, {"$inc": {"version": 1}}
+        await self._database["domains"].update_one(domain, update, session=session)
+        [names] = await find_names(self._database, [after], session)
+        return Revision(before, replace(after, names=names))
 
     async def remove_all(
         self, links: Sequence[Link], in_transaction: Callable[[MongoSession], Awaitable[None]]
@@ -221,7 +243,8 @@ class Links:
 
         Raises Unavailable without Redis, and BadRequest if one was changed; nothing is deleted.
         """
-        await asyncio.gather(*(self._cache.begin_update(_name(link)) for link in links))
+        names = [name for link in links for name in _keys(link)]
+        await asyncio.gather(*map(self._cache.begin_update, names))
         unchanged = [{"_id": link.id, "version": link.version} for link in links]
 
         async def remove(session: MongoSession) -> None:
@@ -234,7 +257,11 @@ class Links:
 
         await run_in_transaction(self._database, remove)
         await asyncio.gather(
-            *(self._cache.changed(_name(link), None, link.version + 1) for link in links)
+            *(
+                self._cache.changed(name, None, link.version + 1)
+                for link in links
+                for name in _keys(link)
+            )
         )
 
     async def find(self, link_id: UUID) -> Link | None:
@@ -263,43 +290,35 @@ class Links:
     async def _publish_new(self, link: Link) -> None:
         cached = cached_link(link)
         if cached is not None:
-            await self._cache.created(_name(link), cached)
+            await asyncio.gather(*(self._cache.created(name, cached) for name in _keys(link)))
 
-    async def _publish(self, link: Link) -> None:
-        await self._cache.changed(_name(link), cached_link(link), link.version)
-
-
-def _taken(error: OperationFailure) -> tuple[int, str]:
-    """Return the index of a refused write and the last field of the unique index.
-
-    Raises any other error again.
-    """
-    if error.code != DUPLICATE_KEY or error.details is None:
-        raise error
-    return int(error.details["index"]), [*error.details["keyPattern"]][-1]
+    async def _publish(self, revision: Revision) -> None:
+        link, names = revision.after, _keys(revision.after)
+        value, lost = cached_link(link), set(_keys(revision.before)).difference(names)
+        await asyncio.gather(
+            *(self._cache.changed(name, value, link.version) for name in names),
+            # Another link may have it by now, of an older version.
+            *map(self._cache.begin_update, lost),
+        )
 
 
-def _refused(field: str) -> BadRequest:
-    within = "on this domain" if field.endswith("slug") else "in this account"
-    return BadRequest(f"{field}: already taken {within}", code=ErrorCode.ALREADY_TAKEN)
-
-
-def _name(link: Link) -> str:
-    return keys.link(namespace_of(link.domain_id), link.slug)
+def _keys(link: Link) -> list[str]:
+    return keys_of_link({"domain_id": link.domain_id, "slug": link.slug, "names": link.names})
 
 
 def _document(link: Link) -> dict[str, Any]:
     """Return a link as stored: with its UTM values and words, for lists, and what it uses."""
-    words = words_of(link.slug, link.destination_url, link.internal_name)
+    words = words_of(link.slug, link.destination_url, " ".join((link.internal_name, *link.paths)))
     fields = without_defaults(as_document(link))
     return {**fields, **utm_of(link.destination_url), "words": words}
 
 
 def _revised(link: Link, fields: Mapping[str, Any]) -> Link:
     """Return the link with the fields. Raises BadRequest if options exclude each other."""
-    revised = msgspec.structs.replace(link, **fields)
+    revised = replace(link, **fields)
     check_options(revised)
-    return link if revised == link else msgspec.structs.replace(revised, version=link.version + 1)
+    check_paths(revised.paths, revised.domain_id)
+    return link if revised == link else replace(revised, version=link.version + 1)
 
 
 def _update(revision: Revision) -> dict[str, Any]:

@@ -193,11 +193,16 @@ async def change(call: LinkCall[Nothing, ChangeDomain]) -> DomainRecord:
             await _check_leads_away(call.services, domain, name, url)
 
     async def check_and_audit(session: MongoSession, before: Domain, after: Domain) -> None:
-        if before.case_sensitive and not after.case_sensitive:
-            await _check_collisions(call.services, after, session)
-        if changes := differences(_without_texts(before), _without_texts(after)):
+        if not after.case_sensitive and not after.folds:
+            raise Unavailable("case_sensitive: changed by another request; try again")
+        of = _without_texts(before), _without_texts(after)
+        if changes := differences(*of, without=["folds"]):
             await call.audit("domain.changed", DOMAINS.audit_object(after), changes, session)
 
+    if settings.get("case_sensitive"):
+        settings["folds"] = False
+    elif "case_sensitive" in settings and domain.case_sensitive:
+        await call.services.folding.fold(domain.account_id, domain.id)
     if settings:
         domain = await call.services.domains.change(domain.id, settings, check_and_audit)
     return await DOMAINS.show(call, domain)
@@ -215,10 +220,6 @@ async def _check_leads_away(services: LinkServices, domain: Domain, field: str, 
     host, port = split_url(field, url).address
     if host == domain.domain_name or await services.served_hosts.has(host, port):
         raise BadRequest(f"{field}: must not be on a host of this service")
-
-
-async def _check_collisions(services: LinkServices, domain: Domain, session: MongoSession) -> None:
-    """Raises BadRequest that names links which only case tells apart. Runs in the transaction."""
 
 
 @endpoint("POST", "/api/domains/{id}/verify", "domains:write")

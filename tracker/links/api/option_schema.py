@@ -14,14 +14,21 @@ from tracker.links.options import (
     LinkOptions,
     RedirectStatus,
 )
+from tracker.public_url import EVERYWHERE, is_everywhere
 from tracker.syntax.invisible import check_visible, stripped
 from tracker.syntax.url import check_url
+from tracker.syntax.url_path import MAX_NAME_BYTES, name_of, written
 from tracker.web.limits import MAX_URL_CHARACTERS
 from tracker.web.schema import in_utc, sent_fields
 
 EXPIRED_URL: Final = "expired_url"
 
 MAX_NOTES_CHARACTERS: Final = 2_000
+MAX_PATHS: Final = 20
+PATH_RULE: Final = (
+    f"1 to {MAX_NAME_BYTES} bytes of UTF-8, ? and # percent-encoded, without control characters, "
+    "and with no two slashes at an end"
+)
 
 _Moment = Annotated[datetime, Meta(tz=True, examples=["2099-01-31T09:30:00.000Z"])]
 STARTS: Final = "before it visitors get `expired_url`, else 404; null: at once"
@@ -53,6 +60,14 @@ Notes = Annotated[
     str,
     Meta(description="for the owner", extra_json_schema={"maxLength": MAX_NOTES_CHARACTERS}),
 ]
+Paths = Annotated[
+    list[str],
+    Meta(
+        description="more paths that lead to the link on its custom domain, percent-encoded or not",
+        extra_json_schema={"maxItems": MAX_PATHS},
+        examples=[["summer/sale", "%C3%A9t%C3%A9"]],
+    ),
+]
 
 
 MaxClicks = Annotated[
@@ -72,6 +87,7 @@ class OptionsIn(msgspec.Struct, kw_only=True):
     no_referrer: NoReferrer | UnsetType = UNSET
     notes: Notes | UnsetType | None = UNSET
     max_clicks: MaxClicks | UnsetType | None = UNSET
+    paths: Paths | UnsetType = UNSET
 
 
 def options_of(body: OptionsIn) -> LinkOptions:
@@ -98,6 +114,21 @@ def check_options_in(body: OptionsIn) -> None:
         body.notes = body.notes.strip() or None
         if body.notes is not None and len(body.notes) > MAX_NOTES_CHARACTERS:
             raise BadRequest(f"notes: at most {MAX_NOTES_CHARACTERS} characters")
+    if isinstance(body.paths, list):
+        body.paths = list(dict.fromkeys(map(_checked_path, body.paths)))
+        if len(body.paths) > MAX_PATHS:
+            raise BadRequest(f"paths: at most {MAX_PATHS}")
+
+
+def _checked_path(text: str) -> str:
+    """Return a path as it is shown. Raises BadRequest if no link can have it."""
+    path = text.strip().removeprefix("/")
+    name = "" if "?" in path or "#" in path else name_of(path, "utf-8")
+    if not name:
+        raise BadRequest(f"paths: {PATH_RULE}")
+    if is_everywhere(f"/{name}"):
+        raise BadRequest(f"paths: {name} is the service's, as are {', '.join(EVERYWHERE)}")
+    return written(name)
 
 
 def _in_milliseconds(moment: datetime) -> datetime:

@@ -6,7 +6,7 @@ import msgspec
 from msgspec import Meta
 
 from tracker.links.api.short_link_record import short_url
-from tracker.links.api.short_links import find_own
+from tracker.links.api.short_links import find_own, proven_domains
 from tracker.links.qr_code import (
     DEFAULT_BORDER,
     DEFAULT_SCALE,
@@ -69,7 +69,7 @@ async def _show(
     services, query = call.services, call.query
     link = await find_own(call, services.links)
     with services.qr_limiter.acquire(call.account_id):
-        url = short_url(services.public_url, link)
+        url = short_url(services.public_url, link, await proven_domains(services, [link]))
         image = await services.qr_codes.image(url, image_format, query.scale, query.border)
     headers = {
         "Content-Disposition": f'inline; filename="{link.slug}.{image_format}"',

@@ -194,7 +194,7 @@ async def _lock_domains(
 
 async def _changes(call: LinkCall[Any, Any], before: Link, after: Link) -> dict[str, FieldChange]:
     """Return the changed fields for the audit log, with the names of tags."""
-    changes = differences(before, after, without=["tags"])
+    changes = differences(before, after, without=["tags", "names"])
     if before.tags != after.tags:
         tags = await call.services.tags.find({*before.tags, *after.tags})
         names = [

@@ -1,8 +1,9 @@
 """A short link as answers and exports show it."""
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Final
 from uuid import UUID
 
 import msgspec
@@ -19,12 +20,16 @@ from tracker.links.api.option_schema import (
     Notes,
     OpeningClicks,
     PassQuery,
+    Paths,
     Status,
 )
 from tracker.links.destination import utm_of
 from tracker.links.link import Link
 from tracker.public_url import PublicUrl
+from tracker.syntax.url_path import encoded, name_of
 from tracker.web.schema import Text, Timestamp
+
+_DOTS: Final = re.compile(r"(?:^|/)\.\.?(?:/|$)").search
 
 Utm = Annotated[
     str | None, Meta(description="the link's own value: the parameter in its destination")
@@ -70,6 +75,7 @@ class ShortLink(msgspec.Struct, kw_only=True):
     last_click_at: Timestamp | None
     max_clicks: MaxClicks | None
     clicks_left: Annotated[int, Meta(description="of max_clicks, as stored; null: no limit")] | None
+    paths: Paths
 
 
 def records(
@@ -77,7 +83,9 @@ def records(
     links: Sequence[Link],
     named: Mapping[UUID, TagReference],
     used: Mapping[UUID, int],
+    proven: Collection[UUID],
 ) -> list[ShortLink]:
+    """`proven` are the ids of domains."""
     return [
         # `record_of` takes twice as long, and exports have a million links.
         ShortLink(
@@ -89,7 +97,7 @@ def records(
             active=link.active,
             tags=[tag for tag_id in link.tags if (tag := named.get(tag_id))],
             created_at=iso(link.created_at),
-            short_url=short_url(public_url, link),
+            short_url=short_url(public_url, link, proven),
             archived=link.archived,
             domain_id=link.domain_id,
             **utm_of(link.destination_url),
@@ -106,13 +114,20 @@ def records(
             last_click_at=_time(link.last_click_at),
             max_clicks=link.max_clicks,
             clicks_left=link.max_clicks and max(0, link.max_clicks - used.get(link.id, 0)),
+            paths=link.paths,
         )
         for link in links
     ]
 
 
-def short_url(public_url: PublicUrl, link: Link) -> str:
-    return f"{public_url.origin(link.domain_name)}/c/{link.slug}"
+def short_url(public_url: PublicUrl, link: Link, proven: Collection[UUID]) -> str:
+    """Return the shortest URL that leads to the link."""
+    origin = public_url.origin(link.domain_name)
+    if link.domain_id not in proven:
+        return f"{origin}/c/{link.slug}"
+    # Browsers resolve dot segments, encoded or not.
+    names = (name for path in link.paths if not _DOTS(name := name_of(path, "utf-8")))
+    return f"{origin}/{encoded(min((link.slug, *names), key=len))}"
 
 
 def _time(moment: datetime | None) -> str | None:

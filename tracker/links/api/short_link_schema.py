@@ -14,7 +14,7 @@ from tracker.links.api.option_schema import OptionsIn, check_options_in, options
 from tracker.links.api.short_link_record import ShortLink
 from tracker.links.lists.filter import LinkOrder, LinkState
 from tracker.links.macros import MACRO_NAMES, check_macros
-from tracker.links.options import check_options
+from tracker.links.options import check_options, check_paths
 from tracker.links.utm import UTM
 from tracker.syntax.invisible import check_visible, stripped
 from tracker.syntax.strict_json import parse_json
@@ -88,7 +88,9 @@ class NewShortLink(OptionsIn, forbid_unknown_fields=True, kw_only=True):
 
     def _check(self) -> None:
         _check_fields(self)
-        check_options(options_of(self))
+        options = options_of(self)
+        check_options(options)
+        check_paths(options.paths, self.domain_id)
         check_macros(destination.DESTINATION_FIELD, self.destination_url)
         if self.slug is not None:
             self.slug = stripped(self.slug)

@@ -89,7 +89,12 @@ async def _records(
     services: LinkServices, links: Sequence[Link], named: Mapping[UUID, TagReference]
 ) -> list[ShortLink]:
     limited = {one.id: one.account_id for one in links if one.max_clicks is not None}
-    return records(services.public_url, links, named, await services.used_clicks.find(limited))
+    used, proven = await services.used_clicks.find(limited), await proven_domains(services, links)
+    return records(services.public_url, links, named, used, proven)
+
+
+async def proven_domains(services: LinkServices, links: Sequence[Link]) -> Collection[UUID]:
+    return await services.domains.proven({link.domain_id for link in links if link.domain_id})
 
 
 def _tags_of(links: Sequence[Link]) -> set[UUID]:

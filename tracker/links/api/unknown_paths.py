@@ -44,7 +44,7 @@ async def list_unknown(call: LinkCall[Paged, Nothing]) -> UnknownPathPage:
     domain, query = await DOMAINS.find(call), call.query
     found = await call.services.unknown_paths.find(domain.id)
     lost = found.pop(NO_ROOM, None)
-    names = await call.services.links.find_slugs(domain.id, found)
+    names = await call.services.links.find_names(domain, found)
     rows = [
         record_of(UnknownPathRecord, asked, path=path, host=domain.domain_name)
         for path, asked in found.items()

@@ -114,6 +114,17 @@ async def add(
     await run_updates(database, LINK_COUNTS, updates, session)
 
 
+async def conflict_with_creations(
+    database: Database, account_id: UUID, session: MongoSession
+) -> None:
+    """Have each creation of links that is under way try again once this transaction is over."""
+    updates = [
+        {"q": {"_id": one}, "u": {"$inc": {"conflicts": 1}}, "upsert": True}
+        for one in (count_id(CountKey(account_id, None), 1 + part) for part in range(PARTS))
+    ]
+    await run_updates(database, LINK_COUNTS, updates, session)
+
+
 def count_id(key: CountKey, part: int) -> dict[str, Any]:
     return {**key._asdict(), "part": part}
 

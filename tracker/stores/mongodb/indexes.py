@@ -66,6 +66,13 @@ INDEXES: dict[str, list[IndexModel]] = {
     "links": [
         _index("by_domain_and_slug", "domain_id", "slug", unique=True),
         _index("by_external_id", "account_id", "external_id", unique=True, **_EXTERNAL),
+        _index(
+            "by_name",
+            "domain_id",
+            "names",
+            unique=True,
+            partialFilterExpression={"names": _EXISTING},
+        ),
         _index("by_account", "account_id", "archived", "-_id"),
         _index("by_tag", "account_id", "tags", "-_id"),
         _index("by_tag_in_order_of_names", *_NAMES_OF_TAG, collation=BY_NAME),
