@@ -1,1 +1,1 @@
-"""Accounts and their people: members, passwords, second factors, signing in, time zones."""
+"""Accounts and their people: members, second factors, signing in, time zones."""

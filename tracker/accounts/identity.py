@@ -6,10 +6,10 @@ from typing import NamedTuple
 from tracker.access.audit import Audit, AuditObject, FieldChange
 from tracker.access.authority import Authority
 from tracker.access.invitations import Invitations
+from tracker.access.passwords import Passwords
 from tracker.access.principal import Actor, Author
 from tracker.access.sessions import Sessions
 from tracker.accounts.members import Members
-from tracker.accounts.passwords import Passwords
 from tracker.accounts.people import People
 from tracker.stores.mongodb.drivers import Database
 from tracker.stores.mongodb.transaction import MongoSession

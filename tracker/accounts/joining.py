@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from tracker.access.audit import FieldChange
 from tracker.access.invitations import Invitation, InvitationKind, token_expired
+from tracker.access.passwords import check_new_password
 from tracker.access.principal import Author
 from tracker.access.roles import Role
 from tracker.access.sessions import Session, SessionClient
@@ -16,7 +17,6 @@ from tracker.accounts.accounts import Account, Accounts
 from tracker.accounts.identity import Identity
 from tracker.accounts.members import Member
 from tracker.accounts.membership import member_object
-from tracker.accounts.passwords import check_new_password
 from tracker.accounts.people import Person
 from tracker.accounts.sign_in import WRONG_CREDENTIALS, SigningIn
 from tracker.accounts.sign_in_limit import SignInLimit

@@ -10,10 +10,10 @@ from typing import NamedTuple
 from uuid import UUID
 
 from tracker.access.audit import FieldChange
+from tracker.access.passwords import check_new_password
 from tracker.access.principal import Author
 from tracker.access.sessions import SESSION_ENDED, Session, SessionClient
 from tracker.accounts.identity import Identity
-from tracker.accounts.passwords import check_new_password
 from tracker.accounts.sign_in import SigningIn, session_object
 from tracker.errors import BadRequest, Forbidden, NotFound, Unauthorized
 from tracker.stores.mongodb.transaction import MongoSession, run_in_transaction

@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from tracker.access.passwords import Passwords
 from tracker.access.services import AccessServices
 from tracker.accounts.accounts import Accounts
 from tracker.accounts.identity import Identity
 from tracker.accounts.joining import Joining
 from tracker.accounts.members import Members
 from tracker.accounts.membership import Membership
-from tracker.accounts.passwords import Passwords
 from tracker.accounts.people import People
 from tracker.accounts.second_factor import SecondFactor
 from tracker.accounts.second_factor_setup import SecondFactorSetup

@@ -54,7 +54,7 @@ async def use_up(client: Client, address: str, monkeypatch: pytest.MonkeyPatch) 
         return False
 
     with monkeypatch.context() as patch:
-        patch.setattr("tracker.accounts.passwords.Passwords.verify", refuses)
+        patch.setattr("tracker.access.passwords.Passwords.verify", refuses)
         for number in range(PER_MINUTE):
             await attempt(client, f"{number}@example.com", address)
     assert (await attempt(client, "last@example.com", address)).status == 429
@@ -107,7 +107,7 @@ async def test_no_refusal_tells_whether_somebody_has_signed_in_from_here(
     assert seen[0] == seen[1]
     assert checked == [f"guess for {ADA}"]
     # A full queue of passwords does not tell it either.
-    monkeypatch.setattr("tracker.accounts.passwords.MAX_WAITING", 0)
+    monkeypatch.setattr("tracker.access.passwords.MAX_WAITING", 0)
     for email in (ADA, "eve@example.com"):
         assert (await attempt(world.client, email, HOME)).status == 429
 

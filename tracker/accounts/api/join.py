@@ -6,6 +6,7 @@ import msgspec
 from msgspec import Meta
 
 from tracker.access.invitations import InvitationKind
+from tracker.access.passwords import MAX_CHARACTERS, MIN_CHARACTERS
 from tracker.access.roles import Role
 from tracker.accounts.api.session import (
     AccountReference,
@@ -14,7 +15,6 @@ from tracker.accounts.api.session import (
     signed_in_answer,
 )
 from tracker.accounts.joining import JoinForm, TokenPreview
-from tracker.accounts.passwords import MAX_CHARACTERS, MIN_CHARACTERS
 from tracker.accounts.services import AccountServices
 from tracker.accounts.totp import MAX_CODE_CHARACTERS
 from tracker.syntax.email import MAX_EMAIL_CHARACTERS

@@ -6,6 +6,7 @@ from uuid import UUID
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
+from tracker.access.passwords import MAX_CHARACTERS, MIN_CHARACTERS
 from tracker.accounts.api.session import (
     SessionRecord,
     requester_of,
@@ -13,7 +14,6 @@ from tracker.accounts.api.session import (
     signed_in_answer,
     signed_out_answer,
 )
-from tracker.accounts.passwords import MAX_CHARACTERS, MIN_CHARACTERS
 from tracker.accounts.services import AccountCall
 from tracker.web.call import AnswerWithHeaders, Nothing
 from tracker.web.endpoint import Endpoints, Personal

@@ -8,8 +8,8 @@ import msgspec
 from msgspec import Meta, field
 
 from tracker.access.audit import FieldChange, audit_value
+from tracker.access.passwords import check_new_password
 from tracker.access.principal import Actor, Principal
-from tracker.accounts.passwords import check_new_password
 from tracker.clock import now
 from tracker.errors import BadRequest
 from tracker.ids import new_id

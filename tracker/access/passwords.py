@@ -2,13 +2,21 @@
 
 The parameters are OWASP's minimum (Password Storage Cheat Sheet): 19 MiB, two passes, one lane. A
 hash takes 31 ms of a core; the library's default takes 231. Two at once take at most 38 MiB.
+
+Links may be imported with hashes of other programs (`is_supported_hash`). The first right password
+is hashed anew. Until then a try takes as long as the hash's cost says, 0.5 s at most.
 """
 
 import asyncio
+import re
+from base64 import urlsafe_b64decode
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from hashlib import pbkdf2_hmac
+from hmac import compare_digest
 from typing import Final, TypeVar
 
+import bcrypt
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
 
@@ -33,15 +41,35 @@ _DUMMY_HASH: Final = (
 )
 """The hash of a forgotten random text, with the same parameters."""
 
+_ARGON2: Final = "$argon2id$"
+_BCRYPT: Final = re.compile(r"\$2[aby]\$(0[4-9]|1[0-3])\$[./\w]{21}[.Oeu][./\w]{31}", re.ASCII)
+_BCRYPT_BYTES: Final = 72
+"""bcrypt ignores what follows."""
+
+_PBKDF2: Final = re.compile(
+    r"pbkdf2-sha256\$([1-9]\d{0,5}|1000000)\$((?:[\w-]{4}){0,20}[\w-]{2,4})"
+    r"\$((?:[\w-]{4}){5,20}[\w-]{2,4})",
+    re.ASCII,
+)
+
 Result = TypeVar("Result")
 
 
-class Passwords:
-    """The hashing of passwords, with a bounded queue."""
+def is_supported_hash(text: str) -> bool:
+    """Return whether an imported hash can be verified.
 
-    def __init__(self) -> None:
+    It is bcrypt's, of cost 4 to 13; or `pbkdf2-sha256$<iterations>$<salt>$<hash>`: a million at
+    most, a salt of 1 to 63 bytes and a hash of 16 to 63, in base64url without padding.
+    """
+    return any(one.fullmatch(text) for one in (_BCRYPT, _PBKDF2))
+
+
+class Passwords:
+    """The hashing of passwords, with a bounded queue. Each object has `threads` of its own."""
+
+    def __init__(self, threads: int = THREADS) -> None:
         self._hasher = PasswordHasher(_PASSES, _MEMORY_KIB, _LANES)
-        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="password")
+        self._threads = ThreadPoolExecutor(threads, thread_name_prefix="password")
         self._waiting = 0
 
     async def hash(self, password: str) -> str:
@@ -59,12 +87,15 @@ class Passwords:
         return matches and stored is not None
 
     def is_outdated(self, stored: str) -> bool:
-        return self._hasher.check_needs_rehash(stored)
+        """Return whether a hash that was verified is of another program or of other parameters."""
+        return not stored.startswith(_ARGON2) or self._hasher.check_needs_rehash(stored)
 
     def close(self) -> None:
         self._threads.shutdown(wait=False)
 
     def _matches(self, stored: str, password: str) -> bool:
+        if not stored.startswith(_ARGON2):
+            return _matches_imported(stored, password.encode(errors="replace"))
         try:
             return self._hasher.verify(stored, password)
         except (VerificationError, InvalidHashError):
@@ -73,7 +104,7 @@ class Passwords:
     async def _run(self, work: Callable[[], Result]) -> Result:
         if self._waiting >= MAX_WAITING:
             raise Unavailable(
-                "password: too many people sign in at once; try again",
+                "password: too many are checked at once; try again",
                 {"Retry-After": str(_RETRY_SECONDS)},
             )
         self._waiting += 1
@@ -81,6 +112,17 @@ class Passwords:
             return await asyncio.get_running_loop().run_in_executor(self._threads, work)
         finally:
             self._waiting -= 1
+
+
+def _matches_imported(stored: str, password: bytes) -> bool:
+    if _BCRYPT.fullmatch(stored):
+        return bcrypt.checkpw(password[:_BCRYPT_BYTES], stored.encode())
+    if (parts := _PBKDF2.fullmatch(stored)) is None:
+        return False
+    salt, expected = (urlsafe_b64decode(one + "==") for one in parts.group(2, 3))
+    return compare_digest(
+        pbkdf2_hmac("sha256", password, salt, int(parts[1]), len(expected)), expected
+    )
 
 
 def check_new_password(password: str, field: str = "password") -> None:
