@@ -85,7 +85,8 @@ class Unauthorized(TrackerError):
     code = ErrorCode.UNAUTHORIZED
 
     def __init__(self, message: str, *, code: ErrorCode | None = None) -> None:
-        super().__init__(message, {"WWW-Authenticate": "Bearer"}, code=code)
+        # As Tornado spells it, for the fast path answers the same.
+        super().__init__(message, {"Www-Authenticate": "Bearer"}, code=code)
 
 
 class Forbidden(TrackerError):

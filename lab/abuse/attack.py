@@ -28,6 +28,7 @@ attacker and not the visitors."""
 
 DOMAIN: Final = "go.neighbour.example"
 _SLUG: Final = "offer"
+PROTECTED: Final = "protected"
 _OPERATOR_ADDRESS: Final = "127.0.0.55"
 VALUES_DAY: Final = date(2026, 1, 1)
 """A day on which strangers gave every click of the attacker's account another campaign."""
@@ -42,12 +43,7 @@ _ADDRESSES: Final = count()
 
 _NAMES: Final = ("attacker", "neighbour", "guarded")
 
-_RULES: Final = {
-    "require_pbk": True,
-    "no_negative_values": True,
-    "max_value": 100,
-    "max_per_click": 1,
-}
+_RULES = {"require_pbk": True, "no_negative_values": True, "max_value": 100, "max_per_click": 1}
 
 
 class Owner(msgspec.Struct, frozen=True):
@@ -94,17 +90,16 @@ class World(NamedTuple):
 
     async def _guard(self, port: int) -> None:
         await self._create(port, "guarded", "PATCH", "/api/account", {"conversion_rules": _RULES})
+        link = {"destination_url": "https://shop.test/", "slug": PROTECTED, "password": PASSWORD}
+        await self._create(port, "guarded", "POST", "/api/short-links", link)
 
     async def _prove(self, settings: Settings, port: int, owner: Owner) -> None:
         body = {"domain_name": DOMAIN}
         domain = await self._create(port, "neighbour", "POST", "/api/domains", body)
         async with open_services(settings) as services:
             await services.links.domains.verify(UUID(domain["id"]))
-        link = {
-            "destination_url": "https://shop.test/neighbour",
-            "slug": owner.slug,
-            "domain_id": domain["id"],
-        }
+        url = "https://shop.test/neighbour"
+        link = {"destination_url": url, "slug": owner.slug, "domain_id": domain["id"]}
         await self._create(port, "neighbour", "POST", "/api/short-links", link)
 
     async def _sign_in(self, port: int) -> None:
@@ -208,10 +203,7 @@ def from_console(
     fields: Mapping[str, str],
     headers: Mapping[str, str] | None = None,
 ) -> bytes:
-    own = {
-        "Host": f"localhost:{port}",
-        "Sec-Fetch-Site": "same-origin",
-        "Content-Type": "application/json",
-    }
+    own = {"Host": f"localhost:{port}", "Sec-Fetch-Site": "same-origin"}
     body = orjson.dumps(fields) if fields else b""
-    return head(method, path, {**own, "Content-Length": str(len(body)), **(headers or {})}) + body
+    own |= {"Content-Type": "application/json", "Content-Length": str(len(body))}
+    return head(method, path, {**own, **(headers or {})}) + body

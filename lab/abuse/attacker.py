@@ -71,6 +71,7 @@ ROWS: Final = (
     Row("handshakes", "2,000 TLS handshakes never begun", attacks.idle_handshakes, "tls"),
     Row("network", "API keys guessed from one IPv6 network", attacks.one_network),
     Row("neighbour", "a neighbour at sign-in uses up attempts", sign_in.neighbour_at_sign_in),
+    Row("guessing", "guesses of a link's password", sign_in.guessed_passwords),
     Row("log", "a log that nobody reads", attacks.nothing, "unread log"),
     Row("resolver", "webhooks to names of a silent DNS", attacks.silent_names, "public targets"),
     Row("domains", "claims on other people's domains", attacks.claimed_domains),

@@ -1,11 +1,23 @@
-"""The attack on people who sign in: a neighbour at the same address uses up its attempts."""
+"""Attacks on passwords: of people who sign in beside a neighbour, and of a protected link."""
 
 import asyncio
 import secrets
 import time
 from collections import Counter
 
-from lab.abuse.attack import ATTACKER_ADDRESS, Report, Target, attempt, barrage, counted, signs_in
+from lab.abuse.attack import (
+    ATTACKER_ADDRESS,
+    PROTECTED,
+    Report,
+    Target,
+    attempt,
+    barrage,
+    counted,
+    from_new_address,
+    signs_in,
+)
+from lab.requests import post
+from tracker.clicks.protection import FOR_LINK
 
 
 async def neighbour_at_sign_in(target: Target, seconds: float) -> Report:
@@ -28,3 +40,16 @@ async def neighbour_at_sign_in(target: Target, seconds: float) -> Report:
     if "429" not in guessed.answers:
         report.findings.append("an address may guess without end")
     return report
+
+
+async def guessed_passwords(target: Target, seconds: float) -> Report:
+    """Guess the password of a link from ever new addresses, more at once than may wait."""
+
+    def guess() -> bytes:
+        form = f"password={secrets.token_hex(8)}".encode()
+        return post(f"/c/{PROTECTED}", "", form, from_new_address())
+
+    found = await barrage(target.port, guess, 200, seconds, {"401", "429", "503"}, connections=100)
+    if found.answers.get("401", 0) > FOR_LINK:
+        found.findings.append("a link takes guesses without end")
+    return found

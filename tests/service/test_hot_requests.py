@@ -20,9 +20,12 @@ from tests.stores.redis.own_redis import unavailable_redis
 from tests.waiting import eventually
 from tests.web.records import journaled
 from tracker.clicks.click import Click
+from tracker.clicks.protection import new_pass
+from tracker.clock import now_ms
 from tracker.conversions.conversion import Conversion
 from tracker.conversions.event_config import PayoutType
 from tracker.ids import new_id
+from tracker.links.options import password_key
 from tracker.service.background import SERVING, running
 from tracker.service.hot_requests import HotRequests
 from tracker.service.services import Services
@@ -145,8 +148,29 @@ async def test_generated_requests_are_answered_and_recorded_alike(
     check_shares(ways)
     assert len(answers) >= 0.8 * REQUESTS
     statuses = {answer[9:12] for answer in answers}
-    assert statuses >= {b"200", b"204", b"302", b"400", b"404", b"405", b"505"}
+    assert statuses >= {b"200", b"204", b"302", b"400", b"401", b"404", b"405", b"505"}
     assert {type(record) for record in recorded} == {Click, Conversion}
+
+
+async def test_a_pass_is_accepted_alike(services: Services, known: Known) -> None:
+    link = await create_link(services, new_id(), "mine", **OPTIONS["locked"])
+    key = password_key(OPTIONS["locked"]["password_hash"])
+    granted = new_pass(link.id.bytes, key, now_ms()).encode()
+    fields = [
+        b"Host: tracker.test\r\n%b" % one
+        for one in (
+            b"Cookie: a=b; %b" % granted,
+            b"Cookie: %b\r\nAccept: text/html" % granted.replace(b"=", b"=1", 1),
+            b"Cookie: a=b\r\nCookie: %b" % granted,
+        )
+    ]
+    lines = [b"GET /c/mine HTTP/1.1", b"HEAD /api/click?s=mine HTTP/1.1"]
+    async with both_ways(services) as ways:
+        sent = [[request(known, line, one)] for line in lines for one in fields]
+        answers = await ways.compare(sent)
+        assert sum(ways.fast_path.taken.values()) == 4
+    assert [answer[9:12] for answer in answers] == [b"302", b"401", b"302"] * 2
+    assert len(ways.recorded(await journaled(services))) == 2
 
 
 def check_shares(ways: Ways) -> None:

@@ -32,6 +32,7 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "over": {"expires_at": datetime(2026, 1, 1, tzinfo=UTC)},
     "moved": {"expires_at": datetime(2026, 1, 1, tzinfo=UTC), "expired_url": LINKS["abc"]},
     "early": {"starts_at": datetime(2099, 1, 1, tzinfo=UTC)},
+    "locked": {"password_hash": "the hash of a password"},
 }
 """Options of further links by slug."""
 
@@ -104,7 +105,7 @@ _FIELDS = {
     "Purpose": ("prefetch",),
     "X-Purpose": ("preview",),
     "X-Moz": ("prefetch",),
-    "Cookie": ("a=b; c=d",),
+    "Cookie": ("a=b; c=d", "", f"pass-{'0' * 32}=1.2; \xe9"),
     "Origin": (
         *("https://shop.example", "http://localhost:8080", "null", "http://[::1]:1", ""),
         *("*", "https://a.example, https://b.example", "https://a.example/%s", "x" * 300),

@@ -20,13 +20,15 @@ from tracker.accounts.api.join import EXAMPLE_TOKEN
 from tracker.accounts.api.second_factor import EXAMPLE_CODE
 from tracker.clicks.api.click_schema import EXAMPLE_SLUG
 from tracker.conversions.api.event_schema import EXAMPLE_PBK
+from tracker.ids import new_id
 from tracker.service.services import Services
 from tracker.sharing.api.shared import EXAMPLE_SHARE_TOKEN
 from tracker.web.schema import EXAMPLE_ACCOUNT
 
 FOR_PEOPLE = ("/api/sign-in", "/api/session", "/api/join", "/api/shared")
 KEYED = {(one.method, one.path) for one in KEYED_ENDPOINTS}
-BODIES = [one for one in REQUESTS if one[:2] not in KEYED]
+OPENING = ("/c/{slug}", "/api/click")
+BODIES = [one for one in REQUESTS if one[:2] not in KEYED and one[1] not in OPENING]
 """The bodies of all other endpoints: `test_every_endpoint` sends those with a key."""
 
 
@@ -106,6 +108,18 @@ async def test_the_example_of_a_short_link_opens(world: World) -> None:
             assert response.status == 302
             headers = DOCUMENT["paths"]["/api/click"]["get"]["responses"]["302"]["headers"]
             assert set(headers) <= set(response.headers)
+
+
+async def test_the_example_of_a_password_opens_a_link(caller: Caller) -> None:
+    for method, path, media_type, example in REQUESTS:
+        if path in OPENING:
+            hashed = await caller.services.links.passwords.hash(example["password"])
+            link = await create_link(caller.services, new_id(), None, password_hash=hashed)
+            target = f"/c/{link.slug}" if path == "/c/{slug}" else f"/api/click?s={link.slug}"
+            assert (await caller.send(method, target, media_type, example)).status == 303
+            asked = await caller.client.get(target)
+            assert asked.status == 401
+            assert_described(method, path, asked)
 
 
 async def test_the_example_of_a_pixel_is_recorded(world: World) -> None:

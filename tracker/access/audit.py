@@ -32,7 +32,9 @@ MAX_CHANGES_BYTES: Final = 8 * 1024
 
 _MIN_VALUE_CHARACTERS: Final = 16
 
-_IGNORED_FIELDS: Final = frozenset({"id", "account_id", "version", "created_at", "last_click_at"})
+_IGNORED_FIELDS: Final = frozenset(
+    {"id", "account_id", "version", "created_at", "last_click_at", "password_hash"}
+)
 
 
 class AuditObject(msgspec.Struct, frozen=True, kw_only=True):

@@ -36,9 +36,10 @@ _GROUP_REQUESTS: Final = 100
 """Requests that one script counts. It blocks Redis for a fraction of a millisecond."""
 
 _SUBJECTS = {"ip": "IP address", "account": "account", "session": "person in an account"}
+_SUBJECTS |= {"link_password": "network", "link_password_total": "link"}
 for _name in _SUBJECTS:
     RATE_LIMITED.labels(_name)
-_PERIODS = {60: "minute", 3600: "hour"}
+_PERIODS = {60: "minute", 600: "10 minutes", 3600: "hour"}
 
 
 class LimitScope(NamedTuple):

@@ -16,6 +16,7 @@ from tracker.clicks.bots import MAX_USER_AGENT_CHARACTERS
 from tracker.clicks.click import Click
 from tracker.clicks.enrich import Enrichment
 from tracker.clicks.limited import LimitedClicks
+from tracker.clicks.protection import check_pass
 from tracker.clicks.redirection import Answer, RedirectResponse, closed, redirection, usual
 from tracker.clicks.response import Continuation, Recording
 from tracker.clock import iso, moment, now_ms
@@ -39,7 +40,7 @@ MAX_REFERRER_CHARACTERS: Final = 2048
 MAX_QUERY_CHARACTERS: Final = 8192
 """Longer texts of a click are cut."""
 
-_METHODS = "GET, HEAD, OPTIONS"
+METHODS = "GET, HEAD, OPTIONS"
 
 
 class ClientHeaders(msgspec.Struct, frozen=True, gc=False):
@@ -49,15 +50,19 @@ class ClientHeaders(msgspec.Struct, frozen=True, gc=False):
     referrer: str
     purpose: str
     edge_country: str
+    cookies: str
 
     @classmethod
-    def from_headers(cls, user_agent: str, referrer: str, purpose: str, edge_country: str) -> Self:
+    def from_headers(
+        cls, user_agent: str, referrer: str, purpose: str, edge_country: str, cookies: str = ""
+    ) -> Self:
         """Cut the headers, which are Latin-1. Missing headers are empty."""
         return cls(
             user_agent[:MAX_USER_AGENT_CHARACTERS],
             referrer[:MAX_REFERRER_CHARACTERS],
             purpose[:MAX_USER_AGENT_CHARACTERS],
             edge_country,
+            cookies,
         )
 
 
@@ -79,7 +84,7 @@ class Visit(msgspec.Struct, frozen=True, gc=False):
 Begin = Callable[[Visit, Waiter[Answer]], None]
 """Finds the link of a GET or HEAD, as `Redirect.begin` does."""
 
-_OPTIONS = RedirectResponse(204, (("Allow", _METHODS), ("Cache-Control", "no-store")))
+_OPTIONS = RedirectResponse(204, (("Allow", METHODS), ("Cache-Control", "no-store")))
 
 
 class Redirect:
@@ -117,13 +122,13 @@ class Redirect:
         """Return the redirect to the link's destination, once its click is durable.
 
         Raises BadRequest without a slug, NotFound without such a link or domain, MethodNotAllowed
-        for other methods, RateLimited for too many unknown links. Raises Unavailable if no store
-        can find the link or accepts the click.
+        for other methods, RateLimited for too many unknown links, PasswordRequired of a protected
+        link without a pass. Raises Unavailable if no store can find the link or accepts the click.
         """
         if visit.method == "OPTIONS":
             return _OPTIONS
-        if visit.method not in ("GET", "HEAD"):
-            raise MethodNotAllowed(_METHODS)
+        if visit.method not in ("GET", "HEAD", "POST"):
+            raise MethodNotAllowed(METHODS)
         waiter: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         (begin or self.begin)(visit, waiter)
         answer = await waiter
@@ -193,14 +198,18 @@ class Redirect:
         options = None if link is None else link.options
         answer: Answer | None = None
         of_domain: RedirectResponse | None = None
-        if options is not None:
+        if options is not None and link is not None:
             of_domain = None if domain is None else self.elsewhere(domain.expired_url)
             answer = closed(options, at, of_domain=of_domain)
+            if answer is None and options.password_key is not None:
+                check_pass(visit.headers.cookies, link, options.password_key, at)
         if answer is None:
             opened = self._open(visit, link, at)
             if opened is None:
                 raise NotFound("short link: not found")
             location, click = opened
+            if visit.method == "POST":
+                raise MethodNotAllowed(METHODS)
             if options is None:
                 answer = location
             else:

@@ -2,10 +2,12 @@
 
 from typing import NamedTuple
 
+from tracker.access.services import AccessServices
 from tracker.clicks.country import Countries
 from tracker.clicks.custom_paths import CustomPaths
 from tracker.clicks.enrich import Enrichment
 from tracker.clicks.limited import LimitedClicks
+from tracker.clicks.protection import Protection
 from tracker.clicks.redirect import Redirect
 from tracker.clicks.store import Clicks
 from tracker.clicks.visitors import Visitors
@@ -16,10 +18,11 @@ from tracker.stores.services import StoreServices
 
 
 class ClickServices(NamedTuple):
-    """`redirect` and `paths` answer visitors. Drains use the rest."""
+    """`redirect`, `paths` and `protection` answer visitors. Drains use the rest."""
 
     redirect: Redirect
     paths: CustomPaths
+    protection: Protection
     clicks: Clicks
     visitors: Visitors
     enrichment: Enrichment
@@ -30,6 +33,7 @@ def build(
     stores: StoreServices,
     journal: JournalServices,
     links: LinkServices,
+    access: AccessServices,
     public_url: PublicUrl,
     geoip_database: str,
     store_ip: bool,
@@ -44,6 +48,7 @@ def build(
         paths=CustomPaths(
             redirect, links.link_cache, links.domains, links.unknown_paths, public_url.host
         ),
+        protection=Protection(links.links, links.passwords, access.rate_limiter),
         clicks=Clicks(stores.mongodb),
         visitors=Visitors(stores.redis, stores.budget),
         enrichment=enrichment,

@@ -7,12 +7,14 @@ from typing import Any, Final, NamedTuple, Self
 
 import msgspec
 
+from tracker.access.passwords import is_supported_hash
 from tracker.ids import SLUG
 from tracker.imports.item import Loss, SourceLink, SourcePassword
-from tracker.links.api.option_schema import MAX_NOTES_CHARACTERS
+from tracker.links.api.option_schema import MAX_NOTES_CHARACTERS, MAX_PASSWORD_CHARACTERS
 from tracker.links.api.short_link_schema import NewShortLink
 from tracker.links.domain import Domain
 from tracker.syntax.invisible import stripped
+from tracker.syntax.url_path import written
 from tracker.web.limits import MAX_TAG_NAME_CHARACTERS, MAX_TAGS, MAX_TEXT_CHARACTERS
 
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
@@ -42,7 +44,7 @@ class Candidate(NamedTuple):
 
     @property
     def paths(self) -> list[str]:
-        return [*([self.body.slug] if self.body.slug else []), *getattr(self.body, "paths", ())]
+        return [*([self.body.slug] if self.body.slug else []), *(self.body.paths or ())]
 
 
 def candidate(item: SourceLink, domain: Domain | None) -> Candidate:
@@ -53,7 +55,7 @@ def candidate(item: SourceLink, domain: Domain | None) -> Candidate:
     fields: dict[str, Any] = {
         "destination_url": item.destination_url,
         "domain_id": domain and domain.id,
-        "active": item.active and item.password is None,
+        "active": item.active and (item.password is None or is_kept(item.password)),
         "pass_query": item.pass_query,
         "internal_name": _cut("internal_name", name, MAX_TEXT_CHARACTERS, losses),
         "notes": _cut("notes", item.notes or "", MAX_NOTES_CHARACTERS, losses),
@@ -61,11 +63,9 @@ def candidate(item: SourceLink, domain: Domain | None) -> Candidate:
     }
     for option in _OPTIONS:
         value = getattr(item, option)
-        if value is not None and option not in NewShortLink.__struct_fields__:
-            losses.append(Loss(option, "cannot be kept"))
-        elif value is not None:
+        if value is not None:
             fields[option] = value
-    if item.password is not None:
+    if item.password is not None and not is_kept(item.password):
         losses.append(Loss("password", "does not come along, so the link is inactive"))
     named = [_CONTROL.sub(" ", one) for one in item.tags]
     cut = [_cut("tags", one, MAX_TAG_NAME_CHARACTERS, losses) for one in named]
@@ -76,6 +76,13 @@ def candidate(item: SourceLink, domain: Domain | None) -> Candidate:
         return Candidate(NewShortLink(**fields), domain, tags[:MAX_TAGS], losses)
     except ValueError as error:
         raise Refused.of(str(error)) from None
+
+
+def is_kept(password: SourcePassword) -> bool:
+    """Return whether visitors can be asked for the password here."""
+    if password.scheme == "plain":
+        return 0 < len(password.text) <= MAX_PASSWORD_CHARACTERS
+    return is_supported_hash(password.text)
 
 
 def digest(item: SourceLink) -> bytes:
@@ -97,9 +104,7 @@ def _paths(item: SourceLink, domain: Domain | None) -> dict[str, Any]:
     others = [one for one in dict.fromkeys(paths) if one != slug]
     if others and domain is None:
         raise Refused("path", "only links of custom domains have other paths than a slug")
-    if others and "paths" not in NewShortLink.__struct_fields__:
-        raise Refused("path", "must be a slug")
-    return {"slug": slug, **({"paths": others} if others else {})}
+    return {"slug": slug, **({"paths": [*map(written, others)]} if others else {})}
 
 
 def _cut(field: str, text: str, limit: int, losses: list[Loss]) -> str | None:

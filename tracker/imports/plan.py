@@ -10,17 +10,20 @@ from uuid import UUID
 
 import msgspec
 
+from tracker.access.passwords import Passwords
 from tracker.errors import BadRequest
-from tracker.imports.candidate import Candidate, Refused, candidate, digest
+from tracker.imports.candidate import Candidate, Refused, candidate, digest, is_kept
 from tracker.imports.item import SourceLink, SourceVisit, kept
 from tracker.imports.rows import ImportRow, ImportRows, Outcome
 from tracker.imports.store import Import
-from tracker.links.api.short_links import check_targets
+from tracker.links.api.short_links import check_targets, new_link
 from tracker.links.domain import Domain
 from tracker.links.link import Link
 from tracker.links.services import LinkServices
+from tracker.links.store import NewLink
 from tracker.stores.mongodb.database import MongoDB
 from tracker.stores.mongodb.documents import as_struct
+from tracker.web.schema import sent_fields
 
 _KEPT: Final = ("account_id", "domain_id", "domain_name", "slug", "created_at", "opening_clicks")
 """Fields of a link that a later import of it leaves as they are."""
@@ -175,6 +178,27 @@ class Planner:
         return decision.of("update", "", "changed at the source alone")._replace(
             candidate=found, link=link
         )
+
+
+async def link_of(
+    held: Import, one: Decision, tags: Mapping[str, UUID], passwords: Passwords
+) -> NewLink:
+    """Return the link that a decision creates, or changes another one to."""
+    assert one.candidate is not None
+    found = one.candidate
+    found.body.tags = list(dict.fromkeys(tags[name] for name in found.tags))
+    new = new_link(held.account_id, found.body, sent_fields(found.body), found.domain)
+    hashed, password = None, one.item.password
+    if password is not None and is_kept(password):
+        is_plain = password.scheme == "plain"
+        hashed = await passwords.hash(password.text) if is_plain else password.text
+    return msgspec.structs.replace(
+        new,
+        archived=one.item.archived,
+        created_at=one.item.created_at,
+        opening_clicks=one.item.clicks or 0,
+        password_hash=hashed,
+    )
 
 
 def updated_fields(new: msgspec.Struct) -> Mapping[str, Any]:

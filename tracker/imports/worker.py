@@ -22,17 +22,16 @@ from tracker.imports.candidate import digest
 from tracker.imports.cut_over import CutOverCheck
 from tracker.imports.files import Files
 from tracker.imports.item import RefusedRow, SourceItem, SourceLink, SourceVisit
-from tracker.imports.plan import Decision, Planner, updated_fields
+from tracker.imports.plan import Decision, Planner, link_of, updated_fields
 from tracker.imports.reading import read_items
 from tracker.imports.rows import ImportRow, ImportRows
 from tracker.imports.source import Source
 from tracker.imports.store import MAX_DOMAINS, Import, Imports, LeaseLost, leased
 from tracker.imports.undo import Undo
 from tracker.imports.visits import VISITS_PER_CHUNK, ImportedVisits, VisitOrigin
-from tracker.links.api.short_links import new_link
 from tracker.links.link import Link
 from tracker.links.services import LinkServices
-from tracker.links.store import NewLink, Revision
+from tracker.links.store import Revision
 from tracker.loops import wait
 from tracker.stores.mongodb.database import MongoDB
 from tracker.stores.mongodb.documents import run_updates
@@ -207,7 +206,9 @@ class Worker:
     async def _store(self, held: Import, decisions: list[Decision]) -> None:
         """Store a chunk. Raises BadRequest if a name is taken since it was planned."""
         tags = await self._tags(held, decisions)
-        written = [(one, _new_link(held, one, tags)) for one in decisions if one.candidate]
+        passwords = self._links.passwords
+        kept = [one for one in decisions if one.candidate]
+        written = [(one, await link_of(held, one, tags, passwords)) for one in kept]
         updates = {one.link.id: (one, one.link, new) for one, new in written if one.link}
         creations = [(one, new) for one, new in written if not one.link]
 
@@ -276,19 +277,6 @@ async def _chunks(
             await asyncio.sleep(0)
     if chunk:
         yield chunk
-
-
-def _new_link(held: Import, one: Decision, tags: Mapping[str, UUID]) -> NewLink:
-    assert one.candidate is not None
-    found = one.candidate
-    found.body.tags = list(dict.fromkeys(tags[name] for name in found.tags))
-    new = new_link(held.account_id, found.body, found.domain)
-    return msgspec.structs.replace(
-        new,
-        archived=one.item.archived,
-        created_at=one.item.created_at,
-        opening_clicks=one.item.clicks or 0,
-    )
 
 
 def _refused(number: int, item: RefusedRow) -> ImportRow:

@@ -6,6 +6,7 @@ A link that uses none has none, neither stored nor cached, so its clicks pay not
 import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from hashlib import blake2b
 from typing import Any, Final, Literal, Self
 from uuid import UUID
 
@@ -34,6 +35,7 @@ class LinkOptions(msgspec.Struct, frozen=True, kw_only=True):
     pass_query: bool = True
     click_parameter: str = CLICK_ID
     no_referrer: bool = False
+    password_hash: str | None = None
     notes: str | None = None
     opening_clicks: int = 0
     external_id: str | None = None
@@ -59,9 +61,15 @@ def check_options(options: LinkOptions) -> None:
     if options.starts_at and options.expires_at and options.starts_at >= options.expires_at:
         raise BadRequest("expires_at: must be after starts_at")
     if options.redirect_status == 301:
-        for name in ("starts_at", "expires_at", "max_clicks"):
+        for name in ("starts_at", "expires_at", "max_clicks", "password_hash"):
             if getattr(options, name) is not None:
-                raise BadRequest(f"redirect_status: 301 is permanent, so not with {name}")
+                field = name.removesuffix("_hash")
+                raise BadRequest(f"redirect_status: 301 is permanent, so not with {field}")
+
+
+def password_key(hashed: str) -> bytes:
+    """Return the key that signs the passes of a link. Another password has another key."""
+    return blake2b(hashed.encode(), digest_size=16, person=b"pass of a link").digest()
 
 
 def check_paths(paths: Sequence[str], domain_id: UUID | None) -> None:
@@ -80,11 +88,13 @@ class RedirectOptions(msgspec.Struct, frozen=True, kw_only=True, array_like=True
     pass_query: bool
     click_parameter: str
     no_referrer: bool
-    max_clicks: int | None
+    max_clicks: int | None = None
+    password_key: bytes | None = None
 
     @classmethod
     def of(cls, options: LinkOptions) -> Self | None:
         """Return the options of a link; None if its redirect is the usual one."""
+        hashed = options.password_hash
         found = cls(
             starts_ms=_ms(options.starts_at),
             expires_ms=_ms(options.expires_at),
@@ -94,6 +104,7 @@ class RedirectOptions(msgspec.Struct, frozen=True, kw_only=True, array_like=True
             click_parameter=options.click_parameter,
             no_referrer=options.no_referrer,
             max_clicks=options.max_clicks,
+            password_key=None if hashed is None else password_key(hashed),
         )
         return None if found == _USUAL else found
 
@@ -116,5 +127,4 @@ _USUAL: Final = RedirectOptions(
     pass_query=True,
     click_parameter=CLICK_ID,
     no_referrer=False,
-    max_clicks=None,
 )

@@ -3,6 +3,7 @@
 from collections.abc import Collection
 from typing import NamedTuple
 
+from tracker.access.passwords import Passwords
 from tracker.dns.resolver import LOOKUP_SECONDS
 from tracker.limits.account_limiter import AccountLimiter
 from tracker.limits.allowance import Allowance
@@ -38,6 +39,7 @@ class LinkServices(NamedTuple):
     """The stores of links, tags and domains, and their caches."""
 
     links: Links
+    passwords: Passwords
     lists: LinkLists
     long_lists: Permits
     tags: Tags
@@ -75,6 +77,7 @@ def build(
     domains = Domains(stores.mongodb, names, serves_claimed_domains, own_hosts.is_reserved)
     return LinkServices(
         links=Links(stores.mongodb, links),
+        passwords=Passwords(threads=1),  # 32 a second; a flood leaves the other cores to clicks
         lists=LinkLists(stores.mongodb),
         long_lists=Permits("links", "long lists", _LONG_LISTS, _LONG_LISTS_SECONDS),
         tags=Tags(stores.mongodb),

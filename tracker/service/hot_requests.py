@@ -87,7 +87,7 @@ class _Request(msgspec.Struct, gc=False):
 
 
 _HEADERS: Final = (
-    *("user-agent", "referer", "accept", "x-forwarded-for", "x-request-id", "origin"),
+    *("user-agent", "referer", "accept", "x-forwarded-for", "x-request-id", "origin", "cookie"),
     *(event.DELIVERY_HEADER, *click.PREFETCH_HEADERS),
 )
 
@@ -240,10 +240,12 @@ class HotRequests:
 
 def _header(names_country: bool, values: Sequence[str]) -> _Header:
     """Build the header from the values of _HEADERS, and of the country's header if it is set."""
-    user_agent, referrer, accept, forwarded_for, request_id, origin, delivery, *others = values
+    user_agent, referrer, accept, forwarded_for, request_id, origin, cookies, *others = values
+    delivery, *others = others
     edge_country = others.pop() if names_country else ""
+    purpose = click.purpose_of(others)
     return _Header(
-        ClientHeaders.from_headers(user_agent, referrer, click.purpose_of(others), edge_country),
+        ClientHeaders.from_headers(user_agent, referrer, purpose, edge_country, cookies),
         forwarded_for,
         accept,
         request_id if SANE_REQUEST_ID.fullmatch(request_id) else "",

@@ -152,6 +152,7 @@ class Services:
             stores=stores,
             journal=self.journal,
             links=self.links,
+            access=self.access,
             public_url=public_url,
             geoip_database=settings.geoip_database,
             store_ip=settings.store_ip,
@@ -274,4 +275,5 @@ class Services:
         for cache in caches:
             await cache.close()
         self.accounts.passwords.close()
+        self.links.passwords.close()
         await self.stores.close()

@@ -115,6 +115,11 @@ async def test_links_that_are_created_together_have_options_of_their_own(world: 
         ("external_id", "e" * 256, "external_id: 1 to 255 characters"),
         ("external_id", "a\nb", "external_id: 1 to 255 characters, no control"),
         ("external_id", 7, "external_id: must be text"),
+        ("password", "", "password"),
+        ("password", "x" * 129, "password"),
+        ("password", 12345678, "password"),
+        ("password_hash", "$2b$10$", "password_hash"),
+        ("has_password", True, "has_password"),
     ],
 )
 async def test_an_option_that_breaks_its_rule_is_refused_by_name(
@@ -138,6 +143,8 @@ async def test_an_option_that_breaks_its_rule_is_refused_by_name(
         ({"expires_at": SET["expires_at"]}, {"redirect_status": 301}, "so not with expires_at"),
         ({"redirect_status": 301}, {"starts_at": SET["starts_at"]}, "so not with starts_at"),
         ({"max_clicks": 5}, {"redirect_status": 301}, "301 is permanent, so not with max_clicks"),
+        ({"redirect_status": 301}, {"password": "x"}, "redirect_status: 301 is permanent, so not"),
+        ({"password": "x"}, {"redirect_status": 301}, "so not with password"),
     ],
 )
 async def test_options_that_exclude_each_other_are_refused_also_across_requests(

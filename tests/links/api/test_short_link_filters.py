@@ -99,7 +99,7 @@ async def test_links_are_filtered_by_their_state_and_archived_ones_are_a_list_of
         assert (await listed(world, query)).json()["pagination"]["totalRows"] == len(found)
 
 
-async def test_links_are_found_by_the_state_of_their_windows_in_every_order(world: World) -> None:
+async def test_links_are_found_by_their_state_in_every_order(world: World) -> None:
     day = timedelta(days=1)
     windows: dict[str, dict[str, Any]] = {
         "plain": {},
@@ -108,11 +108,18 @@ async def test_links_are_found_by_the_state_of_their_windows_in_every_order(worl
         "open": {"starts_at": now() - day, "expires_at": now() + day},
         "later": {"starts_at": now() + day, "expires_at": now() + 2 * day},
         "off": {"expires_at": now() - day, "active": False},
+        "Known": {"password_hash": "x"},
+        "known-late": {"password_hash": "y", "starts_at": now() + day},
     }
     for slug, options in windows.items():
         await create_link(world.services, world.account.id, slug, **options)
     for query, found in (
-        ("state=scheduled", ["later"]),
+        ("state=scheduled", ["known-late", "later"]),
+        ("state=protected", ["known-late", "Known"]),
+        ("state=protected&sort=oldest", ["Known", "known-late"]),
+        ("state=protected&sort=slug", ["Known", "known-late"]),
+        ("state=protected&sort=name&search=late", ["known-late"]),
+        ("state=protected&archived=true", []),
         ("state=expired", ["off", "Ended", "over"]),
         ("state=expired&sort=oldest", ["over", "Ended", "off"]),
         ("state=expired&sort=slug", ["Ended", "off", "over"]),

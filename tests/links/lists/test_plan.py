@@ -19,6 +19,7 @@ UTM = {"utm_source": ["none"]}
         (LinkFilter(state="expired", tags=TAGS), ["expired", "expired_in_order_of_names"]),
         (LinkFilter(state="scheduled"), ["scheduled", "scheduled_in_order_of_names"]),
         (LinkFilter(state="used_up"), ["used_up", "used_up_in_order_of_names"]),
+        (LinkFilter(state="protected"), ["protected", "protected_in_order_of_names"]),
         (LinkFilter(tags=TAGS, active=True), ["by_tag", "by_tag_in_order_of_names"]),
         (LinkFilter(slug="abc", tags=TAGS), ["in_order_of_slugs", "in_order_of_slugs"]),
         (LinkFilter(search="a", utm=UTM), ["by_account", "in_order_of_names"]),

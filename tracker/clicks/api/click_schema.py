@@ -33,15 +33,22 @@ REDIRECT_ANSWERS = {
         headers={"Location": _LOCATION} | _NO_STORE,
     ),
     400: _error(400, "The slug is missing.", "s: required: the slug of a short link"),
+    401: _error(401, "The link asks for a password.", "password: this link asks for one"),
     404: _error(404, "No such link, or it is not active."),
     429: _error(
         429,
         "The address has requested too many links that do not exist, and too many such addresses "
-        "wait. Requests for links in use are never refused like this.",
+        "wait. Requests for links in use are never refused like this, but for their passwords.",
         "too many unknown names from this address",
     ),
     500: _error(500),
     503: _error(503),
+}
+_FORM = {"type": "object", "properties": {"password": TEXT}, "required": ["password"]}
+PASSWORD_FORM: OpenApiPart = {
+    "content": {
+        "application/x-www-form-urlencoded": {"schema": _FORM, "example": {"password": "sale 26"}}
+    }
 }
 OPTIONS_ANSWERS = {
     204: public_answer(

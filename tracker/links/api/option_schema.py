@@ -1,11 +1,12 @@
 """The options of a link in requests, and the rules of each."""
 
 from datetime import datetime
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
+from tracker.access.passwords import Passwords
 from tracker.errors import BadRequest
 from tracker.links.options import (
     CLICK_PARAMETER,
@@ -23,6 +24,7 @@ from tracker.web.schema import in_utc, sent_fields
 
 EXPIRED_URL: Final = "expired_url"
 
+MAX_PASSWORD_CHARACTERS: Final = 128
 MAX_NOTES_CHARACTERS: Final = 2_000
 MAX_PATHS: Final = 20
 PATH_RULE: Final = (
@@ -56,6 +58,14 @@ ExpiredUrl = Annotated[
 OpeningClicks = Annotated[
     int, Meta(description="clicks before its import whose days are not known; in no report")
 ]
+Password = Annotated[
+    str,
+    Meta(
+        min_length=1,
+        max_length=MAX_PASSWORD_CHARACTERS,
+        description="visitors are asked for it; null: none",
+    ),
+]
 Notes = Annotated[
     str,
     Meta(description="for the owner", extra_json_schema={"maxLength": MAX_NOTES_CHARACTERS}),
@@ -85,15 +95,26 @@ class OptionsIn(msgspec.Struct, kw_only=True):
     pass_query: PassQuery | UnsetType = UNSET
     click_parameter: ClickParameter | UnsetType = UNSET
     no_referrer: NoReferrer | UnsetType = UNSET
+    password: Password | UnsetType | None = UNSET
     notes: Notes | UnsetType | None = UNSET
     max_clicks: MaxClicks | UnsetType | None = UNSET
     paths: Paths | UnsetType = UNSET
 
 
 def options_of(body: OptionsIn) -> LinkOptions:
-    """Return the options of a link to create."""
+    """Return the options of a link to create, to be checked: with a password for its hash."""
     sent = sent_fields(body)
+    sent["password_hash"] = sent.pop("password", None)
     return LinkOptions(**{name: sent[name] for name in NAMES if name in sent})
+
+
+async def fields_of(body: OptionsIn, passwords: Passwords) -> dict[str, Any]:
+    """Return the fields that were sent, with the hash of a password instead of it."""
+    sent = sent_fields(body)
+    if "password" in sent:
+        password = sent.pop("password")
+        sent["password_hash"] = password and await passwords.hash(password)
+    return sent
 
 
 def check_options_in(body: OptionsIn) -> None:

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from tracker.access.audit import AuditAction, FieldChange, differences
 from tracker.errors import BadRequest
 from tracker.links import destination
+from tracker.links.api.option_schema import fields_of
 from tracker.links.api.short_link_record import ShortLink
 from tracker.links.api.short_link_schema import (
     EXAMPLE_LINK,
@@ -35,7 +36,7 @@ from tracker.stores.mongodb.transaction import MongoSession
 from tracker.web.call import Nothing
 from tracker.web.endpoint import Endpoints
 from tracker.web.limits import MAX_BULK_LINKS, MAX_TAGS
-from tracker.web.schema import Done, sent_fields
+from tracker.web.schema import Done
 
 endpoint = Endpoints("links")
 
@@ -52,7 +53,8 @@ async def _check_change(services: LinkServices, body: ChangeShortLink | ChangeSh
 )
 async def change(call: LinkCall[Nothing, ChangeShortLink]) -> ShortLink:
     """Change a short link."""
-    return await _changed(call, await LINKS.find(call), sent_fields(call.body))
+    link = await LINKS.find(call)
+    return await _changed(call, link, await fields_of(call.body, call.services.passwords))
 
 
 @endpoint(
@@ -82,7 +84,8 @@ async def put(call: LinkCall[Nothing, CreateShortLink]) -> ShortLink:
                 raise
     if link.archived:
         raise BadRequest(f"external_id: short link {link.id} is archived; restore it first")
-    fields = {name: one for name, one in sent_fields(body).items() if name in call.sent}
+    fields = await fields_of(body, call.services.passwords)
+    fields = {name: fields[name] for name in fields.keys() & {*call.sent, "password_hash"}}
     for name in ("slug", "domain_id"):
         if fields.pop(name, None) not in (None, getattr(link, name)):
             raise BadRequest(f"{name}: cannot be changed; short link {link.id} has another")
@@ -136,7 +139,10 @@ async def change_many(call: LinkCall[Nothing, ChangeShortLinks]) -> ChangedShort
             *(("remove_tags", tag_id, tags.get(tag_id)) for tag_id in body.remove_tags),
         ],
     )
-    changed = await _change(call, [links[one] for one in body.ids], lambda one: _fields(body, one))
+    fields = await fields_of(body, services.passwords)
+    changed = await _change(
+        call, [links[one] for one in body.ids], lambda one: _fields(body, fields, one)
+    )
     return ChangedShortLinks(rows=await LINKS.show_all(call, changed))
 
 
@@ -149,13 +155,13 @@ async def restore(call: LinkCall[Nothing, Nothing]) -> ShortLink:
     return await LINKS.show(call, link)
 
 
-def _fields(body: ChangeShortLinks, link: Link) -> dict[str, Any]:
+def _fields(body: ChangeShortLinks, sent: Mapping[str, Any], link: Link) -> dict[str, Any]:
     """Return the fields to set in a link. Raises BadRequest that names it if it breaks a rule."""
     kept = [tag_id for tag_id in link.tags if tag_id not in body.remove_tags]
     tags = list(dict.fromkeys([*kept, *body.add_tags]))
     if body.add_tags and len(tags) > MAX_TAGS:
         raise BadRequest(f"add_tags: at most {MAX_TAGS} tags for each link: {link.id}")
-    fields = {name: one for name, one in sent_fields(body).items() if hasattr(link, name)}
+    fields = {name: one for name, one in sent.items() if hasattr(link, name)}
     try:
         check_options(replace(link, **fields))
     except BadRequest as error:
@@ -195,6 +201,11 @@ async def _lock_domains(
 async def _changes(call: LinkCall[Any, Any], before: Link, after: Link) -> dict[str, FieldChange]:
     """Return the changed fields for the audit log, with the names of tags."""
     changes = differences(before, after, without=["tags", "names"])
+    if before.password_hash != after.password_hash:
+        changes["password"] = FieldChange(
+            before=before.password_hash and "set",
+            after=after.password_hash and ("changed" if before.password_hash else "set"),
+        )
     if before.tags != after.tags:
         tags = await call.services.tags.find({*before.tags, *after.tags})
         names = [

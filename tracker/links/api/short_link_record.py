@@ -69,6 +69,7 @@ class ShortLink(msgspec.Struct, kw_only=True):
     pass_query: PassQuery
     click_parameter: ClickParameter
     no_referrer: NoReferrer
+    has_password: bool
     notes: Notes | None
     opening_clicks: OpeningClicks
     external_id: Text | None
@@ -108,6 +109,7 @@ def records(
             pass_query=link.pass_query,
             click_parameter=link.click_parameter,
             no_referrer=link.no_referrer,
+            has_password=link.password_hash is not None,
             notes=link.notes,
             opening_clicks=link.opening_clicks,
             external_id=link.external_id,

@@ -168,6 +168,8 @@ class ChangeShortLinks(OptionsIn, forbid_unknown_fields=True, kw_only=True):
             raise BadRequest("body: needs active, archived, add_tags, remove_tags or an option")
         if set(self.add_tags) & set(self.remove_tags):
             raise BadRequest("remove_tags: add_tags has one of them too")
+        if self.paths is not UNSET:
+            raise BadRequest("paths: belong to one link; change it alone")
         self.ids = list(dict.fromkeys(self.ids))
         check_options_in(self)
 
@@ -226,7 +228,10 @@ class ListShortLinks(AccountPage, kw_only=True):
     state: (
         Annotated[
             LinkState,
-            Meta(description="scheduled: before starts_at; expired: after expires_at; used_up"),
+            Meta(
+                description="scheduled: before starts_at; expired: after expires_at; "
+                "used_up: after the last click; protected: with a password"
+            ),
         ]
         | UnsetType
     ) = UNSET

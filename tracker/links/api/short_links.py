@@ -13,7 +13,7 @@ from tracker.clock import now
 from tracker.errors import BadRequest, NotFound
 from tracker.links import destination
 from tracker.links.api.cursors import PageStart, cursor_of
-from tracker.links.api.option_schema import EXPIRED_URL
+from tracker.links.api.option_schema import EXPIRED_URL, fields_of
 from tracker.links.api.short_link_record import ShortLink, TagReference, records
 from tracker.links.api.short_link_schema import (
     CreatedShortLinks,
@@ -38,7 +38,7 @@ from tracker.web.export import Export
 from tracker.web.export_stream import pieces
 from tracker.web.limits import MAX_BULK_BODY_BYTES, MAX_BULK_LINKS, MAX_TEXT_CHARACTERS
 from tracker.web.resource import Resource
-from tracker.web.schema import pagination_of, sent_fields
+from tracker.web.schema import pagination_of
 
 endpoint = Endpoints("links")
 
@@ -241,12 +241,19 @@ async def _new_links(call: LinkCall[Any, Any], sent: Mapping[str, NewShortLink])
             named.append((f"{at}domain_id", one.domain_id, domains[one.domain_id]))
         named += [(f"{at}tags", tag_id, tags.get(tag_id)) for tag_id in one.tags]
     check_own(call, named)
-    return [new_link(call.account_id, one, domains.get(one.domain_id)) for one in sent.values()]
+    passwords = call.services.passwords
+    return [
+        new_link(call.account_id, one, await fields_of(one, passwords), domains.get(one.domain_id))
+        for one in sent.values()
+    ]
 
 
-def new_link(account_id: UUID, sent: NewShortLink, domain: Domain | None) -> NewLink:
+def new_link(
+    account_id: UUID, sent: NewShortLink, fields: Mapping[str, Any], domain: Domain | None
+) -> NewLink:
+    """Return the link to store. `fields` are those of `sent`, with the hash of its password."""
     given = {
-        **sent_fields(sent),
+        **fields,
         "account_id": account_id,
         "internal_name": sent.internal_name or _default_name(sent.destination_url),
         "domain_name": domain.domain_name if domain else "",

@@ -18,13 +18,13 @@ from tracker.links.words import beginnings_of, begun_url, words_of_utm
 from tracker.stores.mongodb.indexes import LINK_LISTS
 from tracker.stores.mongodb.order import BY_NAME, NEWEST_FIRST, OLDEST_FIRST, Order, by_name
 
-LinkState = Literal["scheduled", "expired", "used_up"]
+LinkState = Literal["scheduled", "expired", "used_up", "protected"]
 
 
 class LinkFilter(msgspec.Struct, frozen=True, kw_only=True):
     """A filter of links. `search` is for words (`links/words`). `slug` and `external_id` are exact.
 
-    `state` is of their windows, at the moment `at`.
+    `state` is of their windows, at the moment `at`, or that they have a password.
     """
 
     tags: list[UUID] = []
@@ -119,6 +119,8 @@ def _conditions(wanted: LinkFilter, order: Order, leading: int | None) -> dict[s
         matching["expires_at"] = {"$lte": wanted.at}
     if wanted.state == "used_up":
         matching["used_up_at"] = {"$exists": True}
+    if wanted.state == "protected":
+        matching["password_hash"] = {"$exists": True}
     if wanted.slug is not None:
         # The collation lets the index find it. The pattern excludes other cases.
         matching["slug"] = {"$eq": wanted.slug, "$regex": f"^{re.escape(wanted.slug)}$"}

@@ -19,6 +19,7 @@ _EXPIRED: Final = {"partialFilterExpression": {"expires_at": _EXISTING}}
 _EXTERNAL: Final = {"partialFilterExpression": {"external_id": _EXISTING}}
 _LAST_CLICKS = ("account_id", "archived", "-last_click_at", "-_id")
 _USED_UP: Final = {"partialFilterExpression": {"used_up_at": _EXISTING}}
+_PROTECTED: Final = {"partialFilterExpression": {"password_hash": _EXISTING}}
 _NAMES = ("account_id", "archived", "internal_name", "_id")
 _SLUGS = ("account_id", "archived", "slug", "_id")
 _NAMES_OF_TAG = ("account_id", "tags", "internal_name", "_id")
@@ -97,6 +98,9 @@ INDEXES: dict[str, list[IndexModel]] = {
         _index("used_up", "account_id", "archived", "-_id", **_USED_UP),
         _index("used_up_in_order_of_names", *_NAMES, collation=BY_NAME, **_USED_UP),
         _index("used_up_in_order_of_slugs", *_SLUGS, collation=BY_NAME, **_USED_UP),
+        _index("protected", "account_id", "archived", "-_id", **_PROTECTED),
+        _index("protected_in_order_of_names", *_NAMES, collation=BY_NAME, **_PROTECTED),
+        _index("protected_in_order_of_slugs", *_SLUGS, collation=BY_NAME, **_PROTECTED),
     ],
     "link_counts": [
         _index("by_tag", "_id.account_id", "_id.tag_id"),
@@ -264,6 +268,10 @@ LINK_LISTS: Final[Mapping[str, str]] = {
     "used_up oldest": "used_up",
     "used_up name": "used_up_in_order_of_names",
     "used_up slug": "used_up_in_order_of_slugs",
+    "protected newest": "protected",
+    "protected oldest": "protected",
+    "protected name": "protected_in_order_of_names",
+    "protected slug": "protected_in_order_of_slugs",
     "tags newest": "by_tag",
     "tags oldest": "by_tag",
     "tags name": "by_tag_in_order_of_names",

@@ -1,6 +1,6 @@
 /** The form of a link: to create one, or to change it. What is typed is kept as a draft. */
 
-import { useRef } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import { api, owned } from "console/core/api";
 import { FormFields, Select, TextField, namesOf, useFields } from "console/core/fields";
 import { format } from "console/core/format";
@@ -41,13 +41,14 @@ export function LinkDialog({ link, start, onClose, onDone }) {
     link ? `link:${link.id}` : `link:new${start ? JSON.stringify(start) : ""}`,
     link ? editable(link) : { ...NEW, ...optionsOf({}), ...start },
   );
+  const [password, setPassword] = useState();
   const typed = useRef();
   const [save, busy, error] = useAction(async () => {
     const tags = (await typed.current?.()) ?? fields.tags;
     const completed = { ...fields, tags, destination_url: completedUrl(fields.destination_url) };
     const saved = link
-      ? await api.patch(`/api/short-links/${link.id}`, changed(link, completed))
-      : await api.post("/api/short-links", created(completed));
+      ? await api.patch(`/api/short-links/${link.id}`, { ...changed(link, completed), password })
+      : await api.post("/api/short-links", { ...created(completed), password });
     clear();
     onDone(saved);
     onClose();
@@ -78,7 +79,7 @@ export function LinkDialog({ link, start, onClose, onDone }) {
     <${UtmBuilder} url=${completedUrl(fields.destination_url)} onChange=${set("destination_url")} />
     ${!link && html`<${ShortUrl} fields=${fields} set=${set} error=${error} />`}
     <${FormFields} list=${texts} ...${{ fields, set, error }} />
-    <${OptionFields} ...${{ fields, set, error }} />
+    <${OptionFields} ...${{ link, fields, set, password, setPassword, error }} />
     ${
       can("tags:read") &&
       html`<${TagPicker} selected=${fields.tags} onChange=${set("tags")} typed=${typed} />`
@@ -87,6 +88,7 @@ export function LinkDialog({ link, start, onClose, onDone }) {
       error=${error}
       fields=${[
         ...namesOf([destination, ...texts, ...OPTIONS]),
+        "password",
         ...(link ? [] : ["slug", "domain_id"]),
       ]}
     />

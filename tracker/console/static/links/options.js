@@ -2,10 +2,10 @@
 
 import { useState } from "preact/hooks";
 import { momentOf, wallTime } from "console/core/dates";
-import { FormFields } from "console/core/fields";
+import { FormFields, TextField, namesOf } from "console/core/fields";
 import { format } from "console/core/format";
 import { html } from "console/core/html";
-import { Badge } from "console/core/parts";
+import { Badge, Button } from "console/core/parts";
 import { session } from "console/core/session";
 
 /**
@@ -113,8 +113,27 @@ function zone() {
   return session.value.account.time_zone;
 }
 
+/** The password of a link, which no draft keeps: undefined while it stays, null once removed. */
+function PasswordField({ link, password, set, error }) {
+  const isSet = link?.has_password && password !== null;
+  return html`
+    <${TextField}
+      label="Password"
+      name="password"
+      type="password"
+      autocomplete="new-password"
+      maxlength="128"
+      placeholder=${isSet ? "set" : "none"}
+      value=${password ?? ""}
+      onInput=${(text) => set(text || undefined)}
+      error=${error}
+    />
+    ${isSet && html`<${Button} onClick=${() => set(null)}>Remove the password<//>`}
+  `;
+}
+
 /** The fields, closed unless a link uses one of them or one is wrong. */
-export function OptionFields({ fields, set, error, open }) {
+export function OptionFields({ link, fields, set, password, setPassword, error, open }) {
   const list = OPTIONS.map(({ unused: _, time, number: __, ...row }) => ({
     ...row,
     ...(time && { type: "datetime-local" }),
@@ -123,10 +142,11 @@ export function OptionFields({ fields, set, error, open }) {
     const unused = optionsOf({});
     return OPTIONS.some(({ name }) => fields[name] !== unused[name]);
   });
-  const isWrong = OPTIONS.some(({ name }) => error?.field === name);
+  const isWrong = ["password", ...namesOf(OPTIONS)].includes(error?.field);
   return html`<details open=${open || isUsed || isWrong}>
     <summary>More options</summary>
     <${FormFields} ...${{ list, fields, set, error }} />
+    <${PasswordField} ...${{ link, password, set: setPassword, error }} />
   </details>`;
 }
 
@@ -157,6 +177,10 @@ export function optionsIn(cells, truth) {
 
 /** The state of a link, as its visitors meet it. */
 export function State({ link }) {
+  return html`${stateOf(link)} ${link.has_password && html`<${Badge}>protected<//>`}`;
+}
+
+function stateOf(link) {
   if (link.archived) return html`<${Badge}>archived<//>`;
   if (!link.active) return html`<${Badge} kind="warning">paused<//>`;
   const at = Date.now();

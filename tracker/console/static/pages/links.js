@@ -42,6 +42,7 @@ const STATES = [
   ["scheduled", "Scheduled"],
   ["expired", "Ended"],
   ["used_up", "Used up"],
+  ["protected", "Protected"],
   ["archived", "Archived"],
 ];
 const SORTS = [
@@ -126,7 +127,7 @@ function parameters({ page, search, tags, tagOperator, state, sort, ...others })
     tagOperator: tags && tagOperator,
     active: ["true", "false"].includes(state) ? state : undefined,
     archived: state === "archived" ? true : undefined,
-    state: ["scheduled", "expired", "used_up"].includes(state) ? state : undefined,
+    state: ["scheduled", "expired", "used_up", "protected"].includes(state) ? state : undefined,
   };
 }
 
