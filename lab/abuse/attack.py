@@ -28,7 +28,7 @@ attacker and not the visitors."""
 
 DOMAIN: Final = "go.neighbour.example"
 _SLUG: Final = "offer"
-PROTECTED: Final = "protected"
+PROTECTED: Final = "/c/protected"
 _OPERATOR_ADDRESS: Final = "127.0.0.55"
 VALUES_DAY: Final = date(2026, 1, 1)
 """A day on which strangers gave every click of the attacker's account another campaign."""
@@ -90,8 +90,9 @@ class World(NamedTuple):
 
     async def _guard(self, port: int) -> None:
         await self._create(port, "guarded", "PATCH", "/api/account", {"conversion_rules": _RULES})
-        link = {"destination_url": "https://shop.test/", "slug": PROTECTED, "password": PASSWORD}
-        await self._create(port, "guarded", "POST", "/api/short-links", link)
+        for slug in (PROTECTED[3:], "second"):  # from the second on, a thread keeps a hash's memory
+            link = {"destination_url": "https://shop.test/", "slug": slug, "password": PASSWORD}
+            await self._create(port, "guarded", "POST", "/api/short-links", link)
 
     async def _prove(self, settings: Settings, port: int, owner: Owner) -> None:
         body = {"domain_name": DOMAIN}

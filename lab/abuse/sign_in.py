@@ -46,10 +46,10 @@ async def guessed_passwords(target: Target, seconds: float) -> Report:
     """Guess the password of a link from ever new addresses, more at once than may wait."""
 
     def guess() -> bytes:
-        form = f"password={secrets.token_hex(8)}".encode()
-        return post(f"/c/{PROTECTED}", "", form, from_new_address())
+        return post(PROTECTED, "", b"password=%d" % secrets.randbits(60), from_new_address())
 
-    found = await barrage(target.port, guess, 200, seconds, {"401", "429", "503"}, connections=100)
+    allowed = {"401", "429", "503", "not answered", "not sent in time"}
+    found = await barrage(target.port, guess, 200, seconds, allowed, connections=100)
     if found.answers.get("401", 0) > FOR_LINK:
         found.findings.append("a link takes guesses without end")
     return found
