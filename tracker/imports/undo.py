@@ -1,7 +1,7 @@
 """Undoing of an import: what it created, and nobody has changed or opened since, is removed."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 from uuid import UUID
 
@@ -54,8 +54,8 @@ class Undo:
 
     async def _chunk(self, held: Import, known: Sequence[ImportedLink]) -> None:
         links = await self._links.links.find_all([one.id for one in known])
-        asked = (self._why_left(one, links.get(one.id)) for one in known)
-        reasons = dict(zip(known, await asyncio.gather(*asked), strict=True))
+        opened = await self._opened(links)
+        reasons = {one: self._why_left(one, links.get(one.id), opened) for one in known}
         gone = [one.id for one, why in reasons.items() if not why]
         updates = [
             {
@@ -81,15 +81,32 @@ class Undo:
 
         await self._links.links.remove_all([links[one] for one in gone if one in links], record)
 
-    async def _why_left(self, known: ImportedLink, link: Link | None) -> str:
+    async def _opened(self, links: Mapping[UUID, Link]) -> set[UUID]:
+        """Return the links that have a click."""
+        first = {"pipeline": [{"$limit": 1}, {"$project": {"_id": 1}}], "as": "clicks"}
+        stages: list[dict[str, Any]] = [
+            {"$match": {"_id": {"$in": list(links)}}},
+            {"$project": {"_id": 1}},
+            {
+                "$lookup": {
+                    "from": "clicks",
+                    "localField": "_id",
+                    "foreignField": "link_id",
+                    **first,
+                }
+            },
+            {"$match": {"clicks": {"$ne": []}}},
+        ]
+        return {row["_id"] async for row in self._mongodb["links"].aggregate(stages)}
+
+    def _why_left(self, known: ImportedLink, link: Link | None, opened: Collection[UUID]) -> str:
         if link is None:
             return ""
         if not known.is_own:
             return "a later import has changed it"
         if link.version != known.version:
             return "changed since"
-        click = await self._mongodb["clicks"].find_one({"link_id": link.id}, ["_id"])
-        return "opened since" if click else ""
+        return "opened since" if link.id in opened else ""
 
     async def _delete_tag(self, held: Import, tag_id: UUID) -> bool:
         """Delete a tag unless a link has it; return whether it is gone."""
