@@ -134,6 +134,13 @@ async def an_import_in(state: State, services: Services, account_id: UUID) -> UU
     return made.id
 
 
+async def a_compared_import(services: Services, account_id: UUID) -> UUID:
+    import_id = await an_import_in("done", services, account_id)
+    check = {"$set": {"cut_over": {"at": now()}}}
+    await services.stores.mongodb["imports"].update_one({"_id": import_id}, check)
+    return import_id
+
+
 async def an_import_of_a_csv(services: Services, account_id: UUID) -> UUID:
     import_id = await an_import(services, account_id)
     writer = services.imports.files.writer()
@@ -168,6 +175,7 @@ MAKERS: dict[str, Maker] = {
     "/api/imports/{id}/pause": partial(an_import_in, "running"),
     "/api/imports/{id}/resume": partial(an_import_in, "paused"),
     "/api/imports/{id}/undo": partial(an_import_in, "done"),
+    "/api/imports/{id}/cut-over-check": a_compared_import,
 }
 """The function that creates an object, by the path before its id, or by the whole path."""
 
