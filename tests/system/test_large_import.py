@@ -1,6 +1,7 @@
 """A YOURLS dump with many visits: killed in the middle, carried on, exact, in bounded memory.
 
-`LARGE_IMPORT=100000,1000000` is the size of the proof: links, then visits. It takes 25 minutes.
+`LARGE_IMPORT=100000,1000000` is the size of the proof: links, then visits. pytest then needs
+`-o faulthandler_timeout=0`.
 """
 
 import http.client
