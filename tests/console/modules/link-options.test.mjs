@@ -16,6 +16,7 @@ const LINK = {
   click_parameter: "subid",
   pass_query: false,
   no_referrer: true,
+  paths: ["summer/sale", "b"],
 };
 
 test("a form shows the options of a link, and what is not changed is sent as it was", () => {
@@ -23,6 +24,7 @@ test("a form shows the options of a link, and what is not changed is sent as it 
   assert.equal(fields.starts_at, "2026-01-31T09:30");
   assert.equal(fields.redirect_status, "307");
   assert.equal(fields.expires_at, "");
+  assert.equal(fields.paths, "summer/sale\nb");
   assert.deepEqual(sentOptions(fields), LINK);
   assert.deepEqual(sentOptions(optionsOf({})), UNUSED);
 });
@@ -52,10 +54,12 @@ test("a page names the options that a link uses", () => {
 });
 
 test("a file gives links the options that the download writes", () => {
-  const [read] = readLinks(
-    "destination_url,starts_at,max_clicks,redirect_status,pass_query,click_parameter,expired_url\n" +
-      "a.example,2026-01-31T08:30:00.000Z,1000,307,FALSCH,subid,\n",
+  const [read, other] = readLinks(
+    "destination_url,starts_at,max_clicks,redirect_status,pass_query,click_parameter,expired_url,paths\n" +
+      'a.example,2026-01-31T08:30:00.000Z,1000,307,FALSCH,subid,,"[""a/b"",""2024""]"\n' +
+      "a.example,,,,,,,2024\n",
   ).rows;
+  assert.deepEqual(other.link.paths, ["2024"]);
   assert.deepEqual(read.link, {
     destination_url: "https://a.example",
     starts_at: "2026-01-31T08:30:00.000Z",
@@ -63,5 +67,6 @@ test("a file gives links the options that the download writes", () => {
     redirect_status: 307,
     pass_query: false,
     click_parameter: "subid",
+    paths: ["a/b", "2024"],
   });
 });

@@ -165,6 +165,7 @@ function ShortUrl({ fields, set, error }) {
     ]),
   ];
   const host = options.find(([id]) => id === fields.domain_id)?.[1] ?? location.host;
+  const isProven = rows.find(({ id }) => id === fields.domain_id)?.verified;
   const { text, bad } = useSlugState(stripped(fields.slug), fields.domain_id);
   return html`
     ${
@@ -181,7 +182,7 @@ function ShortUrl({ fields, set, error }) {
     <${TextField}
       label="Slug"
       name="slug"
-      prefix="${host.replace(/ .*/, "")}/c/"
+      prefix="${host.replace(/ .*/, "")}/${isProven ? "" : "c/"}"
       maxlength="64"
       placeholder="random"
       spellcheck=${false}

@@ -7,13 +7,22 @@ import { format } from "console/core/format";
 import { html } from "console/core/html";
 import { Badge, Button } from "console/core/parts";
 import { session } from "console/core/session";
+import { stripped } from "console/links/invisible";
 
 /**
  * `unused` is the value of a link without the option. A `time` is typed as the account's clocks
- * show it, a `number` as digits; `options` are the choices, a `checkbox` is true or false, else it is
+ * show it, a `number` as digits; `options` are the choices, a `checkbox` is true or false, `lines` are texts, else it is
  * a text.
  */
 export const OPTIONS = [
+  {
+    name: "paths",
+    label: "More paths",
+    unused: [],
+    lines: true,
+    rows: 2,
+    hint: "One a line, on the link’s own domain only: summer/sale",
+  },
   {
     name: "starts_at",
     label: "Starts",
@@ -72,9 +81,10 @@ export const OPTIONS = [
 /** Return the options of a link as its form has them. */
 export function optionsOf(link) {
   return Object.fromEntries(
-    OPTIONS.map(({ name, unused, time, checkbox }) => {
+    OPTIONS.map(({ name, unused, time, checkbox, lines }) => {
       const value = link[name] ?? unused;
       if (checkbox) return [name, value];
+      if (lines) return [name, value.join("\n")];
       return [name, time && value ? wallTime(value, zone()) : String(value ?? "")];
     }),
   );
@@ -93,12 +103,32 @@ export function sentOptions(fields) {
 export function newOptions(fields) {
   const unused = Object.fromEntries(OPTIONS.map((row) => [row.name, row.unused]));
   return Object.fromEntries(
-    Object.entries(sentOptions(fields)).filter(([name, value]) => value !== unused[name]),
+    Object.entries(sentOptions(fields)).filter(
+      ([name, value]) => !(name in unused && isSame(value, unused[name])),
+    ),
   );
 }
 
-function sent({ unused, time, options, number, checkbox }, value) {
+function isSame(value, other) {
+  return String(value) === String(other);
+}
+
+function linesOf(text) {
+  return text.split("\n").map(stripped).filter(Boolean);
+}
+
+/** Return the texts in a cell: in JSON, as a download has them, or one a line. */
+function listIn(text) {
+  try {
+    return JSON.parse(text).map(String);
+  } catch {
+    return linesOf(text);
+  }
+}
+
+function sent({ unused, time, options, number, checkbox, lines }, value) {
   if (checkbox) return value;
+  if (lines) return linesOf(value);
   if (value.trim() === "") return unused;
   if (time) return momentOf(value, zone());
   return options || number ? numberIn(value.trim()) : value.trim();
@@ -134,7 +164,7 @@ function PasswordField({ link, password, set, error }) {
 
 /** The fields, closed unless a link uses one of them or one is wrong. */
 export function OptionFields({ link, fields, set, password, setPassword, error, open }) {
-  const list = OPTIONS.map(({ unused: _, time, number: __, ...row }) => ({
+  const list = OPTIONS.map(({ unused: _, lines: __, time, number: ___, ...row }) => ({
     ...row,
     ...(time && { type: "datetime-local" }),
   }));
@@ -152,10 +182,11 @@ export function OptionFields({ link, fields, set, password, setPassword, error, 
 
 /** Return [label, text] of each option that a link uses. */
 export function usedOptions(link) {
-  return OPTIONS.filter(({ name, unused }) => (link[name] ?? unused) !== unused).map(
-    ({ name, label, time, number, checkbox }) => {
+  return OPTIONS.filter(({ name, unused }) => !isSame(link[name] ?? unused, unused)).map(
+    ({ name, label, time, number, checkbox, lines }) => {
       const value = link[name];
       if (checkbox) return [label, value ? "yes" : "no"];
+      if (lines) return [label, value.join(", ")];
       if (number)
         return [label, `${format.number(value)}, ${format.number(link.clicks_left)} left`];
       return [label, time ? format.time(value) : String(value)];
@@ -167,9 +198,10 @@ export function usedOptions(link) {
 export function optionsIn(cells, truth) {
   const given = OPTIONS.filter(({ name }) => cells[name]);
   return Object.fromEntries(
-    given.map(({ name, options, number, checkbox }) => {
+    given.map(({ name, options, number, checkbox, lines }) => {
       const text = cells[name];
       if (checkbox) return [name, truth(text)];
+      if (lines) return [name, listIn(text)];
       return [name, options || number ? numberIn(text) : text];
     }),
   );

@@ -9,6 +9,7 @@ import { Pagination, Table } from "console/core/lists";
 import { Button, Empty, PageHeader, Time, lazy } from "console/core/parts";
 import { route } from "console/core/route";
 import { can } from "console/core/session";
+import { SLUG } from "console/links/fields";
 
 const LinkDialog = lazy("console/links/form", "LinkDialog");
 const BACK = { href: "/console/domains", label: "Domains" };
@@ -22,7 +23,7 @@ export default function UnknownPaths({ params: { id } }) {
   const lost = load.data?.did_not_fit;
   const action = (row) =>
     can("links:write") &&
-    html`<${Button} onClick=${() => setStart({ domain_id: id, slug: row.path })}>
+    html`<${Button} onClick=${() => setStart({ domain_id: id, ...named(row.path) })}>
       Create a link for it
     <//>`;
   const columns = [...COLUMNS, { label: "Actions", actions: true, cell: action }];
@@ -42,6 +43,11 @@ export default function UnknownPaths({ params: { id } }) {
       html`<${LinkDialog} start=${start} onClose=${() => setStart(null)} onDone=${load.reload} />`
     }
   `;
+}
+
+/** Return a path as the slug of a new link, or as its further path. */
+function named(path) {
+  return SLUG.test(path) ? { slug: path } : { paths: path.replace(/[%?#]/g, encodeURIComponent) };
 }
 
 const COLUMNS = [
