@@ -107,14 +107,18 @@ async def test_an_unknown_path_becomes_a_link_by_two_clicks_and_is_listed_no_mor
 ) -> None:
     domain = await services.links.domains.create(account.id, NAME)
     await services.links.domains.verify(domain.id)
-    services.links.unknown_paths.record(domain.id.hex, "spring", "news.example", "192.0.2.1")
+    for path in ("100% off?/sale", "spring"):
+        services.links.unknown_paths.record(domain.id.hex, path, "news.example", "192.0.2.1")
     await services.links.unknown_paths.store()
     async with open_console("/console/domains") as page:
         await page.get_by_role("link", name=f"Unknown paths of {NAME}").click()
-        row = page.get_by_role("row", name=f"{NAME}/spring")
-        await expect(row).to_contain_text("news.example")
-        await row.get_by_role("button", name="Create a link for it").click()
-        await page.get_by_label("Destination").fill("https://shop.example/spring")
-        await page.get_by_role("button", name="Create", exact=True).click()
+        for path in ("spring", "100%25%20off%3F/sale"):
+            row = page.get_by_role("row", name=f"{NAME}/{path}")
+            await expect(row).to_contain_text("news.example")
+            await row.get_by_role("button", name="Create a link for it").click()
+            await page.get_by_label("Destination").fill("https://shop.example/")
+            await page.get_by_role("button", name="Create", exact=True).click()
+            await expect(row).to_have_count(0)
         await expect(page.get_by_role("heading", name="Every path had a link")).to_be_visible()
-    assert await services.links.links.has_slug(domain.id, "spring")
+    paths = ["spring", "100% off?/sale"]
+    assert await services.links.links.find_names(domain, paths) == set(paths)

@@ -11,7 +11,7 @@ async def test_paths_are_listed_by_page_until_a_link_has_them(world: World) -> N
     links = world.services.links
     domain = await links.domains.create(world.account.id, "go.example")
     began = now()
-    for path in ("old", "old", "sp/ring", "taken"):
+    for path in ("old", "old", "sp/ri ng", "taken"):
         links.unknown_paths.record(domain.id.hex, path, "news.example", "192.0.2.1")
         await links.unknown_paths.store()
 
@@ -23,7 +23,7 @@ async def test_paths_are_listed_by_page_until_a_link_has_them(world: World) -> N
         return found
 
     [row, second] = (await page(pageSize=2))["rows"]
-    assert (row["path"], second["path"]) == ("taken", "sp/ring")
+    assert (row["path"], second["path"]) == ("taken", "sp/ri%20ng")
     taken = await create_link(world.services, world.account.id, "taken", domain=domain)
     await links.links.change(taken.id, {"archived": True})
     found = await page(pageSize=1, page=2)

@@ -8,6 +8,7 @@ from msgspec import Meta
 from tracker.links.api.domains import DOMAINS
 from tracker.links.services import LinkCall
 from tracker.links.site.unknown_paths import MAX_STORED, NO_ROOM
+from tracker.syntax.url_path import written
 from tracker.web.call import Nothing
 from tracker.web.endpoint import Endpoints
 from tracker.web.resource import record_of
@@ -19,7 +20,7 @@ endpoint = Endpoints("links")
 class UnknownPathRecord(msgspec.Struct, kw_only=True):
     """An unknown path, bots' requests included."""
 
-    path: Annotated[str, Meta(description="decoded, without its first `/`; cut to 255 bytes")]
+    path: Annotated[str, Meta(description="as in `paths` of a link; cut to 255 bytes")]
     host: str
     count: int
     first_at: Timestamp
@@ -46,7 +47,7 @@ async def list_unknown(call: LinkCall[Paged, Nothing]) -> UnknownPathPage:
     lost = found.pop(NO_ROOM, None)
     names = await call.services.links.find_names(domain, found)
     rows = [
-        record_of(UnknownPathRecord, asked, path=path, host=domain.domain_name)
+        record_of(UnknownPathRecord, asked, path=written(path), host=domain.domain_name)
         for path, asked in found.items()
         if path not in names
     ]

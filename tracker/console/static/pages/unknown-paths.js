@@ -47,7 +47,7 @@ export default function UnknownPaths({ params: { id } }) {
 
 /** Return a path as the slug of a new link, or as its further path. */
 function named(path) {
-  return SLUG.test(path) ? { slug: path } : { paths: path.replace(/[%?#]/g, encodeURIComponent) };
+  return SLUG.test(path) ? { slug: path } : { paths: path };
 }
 
 const COLUMNS = [
