@@ -164,7 +164,9 @@ function PasswordField({ link, password, set, error }) {
 
 /** The fields, closed unless a link uses one of them or one is wrong. */
 export function OptionFields({ link, fields, set, password, setPassword, error, open }) {
-  const list = OPTIONS.map(({ unused: _, lines: __, time, number: ___, ...row }) => ({
+  // Many links have no password and no path in common.
+  const shown = setPassword ? OPTIONS : OPTIONS.filter(({ lines }) => !lines);
+  const list = shown.map(({ unused: _, lines: __, time, number: ___, ...row }) => ({
     ...row,
     ...(time && { type: "datetime-local" }),
   }));
@@ -176,7 +178,7 @@ export function OptionFields({ link, fields, set, password, setPassword, error, 
   return html`<details open=${open || isUsed || isWrong}>
     <summary>More options</summary>
     <${FormFields} ...${{ list, fields, set, error }} />
-    <${PasswordField} ...${{ link, password, set: setPassword, error }} />
+    ${setPassword && html`<${PasswordField} ...${{ link, password, set: setPassword, error }} />`}
   </details>`;
 }
 
