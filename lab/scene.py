@@ -13,7 +13,7 @@ from config.settings import Settings
 from tracker.clock import now
 from tracker.conversions.event_config import PayoutType
 from tracker.links.domain import Domain
-from tracker.links.store import NewLink
+from tracker.links.link import NewLink
 from tracker.service.services import Services
 from tracker.stores.mongodb import indexes
 

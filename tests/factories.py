@@ -15,7 +15,7 @@ from tracker.access.roles import Role
 from tracker.accounts.members import Member
 from tracker.accounts.people import Person
 from tracker.clicks.click import Click
-from tracker.clicks.redirect import ClientHeaders, Visit
+from tracker.clicks.visit import ClientHeaders, Visit
 from tracker.clock import moment, now
 from tracker.conversions.aliases import AliasedParameter
 from tracker.conversions.conversion import Conversion
@@ -23,8 +23,7 @@ from tracker.conversions.event_config import EventConfig, PayoutType
 from tracker.conversions.parameters import ConversionParameters
 from tracker.ids import new_click_id, new_id
 from tracker.links.domain import Domain
-from tracker.links.link import Link
-from tracker.links.store import NewLink
+from tracker.links.link import Link, NewLink
 from tracker.service.services import Services
 from tracker.sharing.shares import Share
 from tracker.sharing.views import View

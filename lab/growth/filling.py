@@ -15,7 +15,7 @@ from lab.requests import head, post
 from lab.scene import add_account, destination_of, new_link, open_services
 from scripts.progress import Progress
 from tracker.conversions.event_config import EventConfig, PayoutType
-from tracker.links.store import NewLink
+from tracker.links.link import NewLink
 from tracker.service.services import Services
 from tracker.web.limits import MAX_BULK_LINKS
 

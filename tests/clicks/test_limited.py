@@ -14,7 +14,7 @@ from tests.stores.relay import relay
 from tests.waiting import becomes
 from tests.web.each import each_case
 from tests.web.records import journaled_clicks
-from tracker.clicks.redirect import ClientHeaders, Visit
+from tracker.clicks.visit import ClientHeaders, Visit
 from tracker.errors import ErrorCode, NotFound, Unavailable
 from tracker.ids import new_id
 from tracker.links.link import Link

@@ -11,7 +11,7 @@ from config.settings import Settings
 from tests.clock import Clock
 from tests.factories import create_link, make_visit
 from tests.stores.mongodb.profiler import profiled
-from tracker.clicks.redirect import Visit
+from tracker.clicks.visit import Visit
 from tracker.errors import NotFound
 from tracker.ids import new_id, new_slug
 from tracker.service.services import Services

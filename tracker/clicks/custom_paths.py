@@ -8,11 +8,11 @@ from urllib.parse import unquote
 
 from msgspec.structs import replace
 
-from tracker.clicks.redirect import Redirect, Visit
+from tracker.clicks.redirect import Redirect
 from tracker.clicks.redirection import Answer, RedirectResponse
 from tracker.clicks.response import Continuation
 from tracker.clicks.sources import referrer_host
-from tracker.clicks.stuck_text import without_stuck_text
+from tracker.clicks.visit import Visit, without_stuck_text
 from tracker.errors import ErrorCode, NotFound
 from tracker.links.cache import LinkCache
 from tracker.links.domain import ServedName

@@ -6,19 +6,17 @@ Guarantee: a 302 with a click id is returned only after the journal has the clic
 import asyncio
 from collections.abc import Callable
 from functools import partial
-from typing import Final, Self
 from uuid import UUID
 
-import msgspec
 from msgspec.structs import replace
 
-from tracker.clicks.bots import MAX_USER_AGENT_CHARACTERS
 from tracker.clicks.click import Click
 from tracker.clicks.enrich import Enrichment
 from tracker.clicks.limited import LimitedClicks
 from tracker.clicks.protection import check_pass
 from tracker.clicks.redirection import Answer, RedirectResponse, closed, redirection, usual
 from tracker.clicks.response import Continuation, Recording
+from tracker.clicks.visit import MAX_QUERY_CHARACTERS, Visit
 from tracker.clock import iso, moment, now_ms
 from tracker.errors import BadRequest, MethodNotAllowed, NotFound
 from tracker.ids import SLUG, new_click_id
@@ -36,49 +34,7 @@ from tracker.syntax.url import parameter
 from tracker.syntax.url_path import name_of
 from tracker.visitor_dimensions import NAMES as VISITOR_DIMENSIONS
 
-MAX_REFERRER_CHARACTERS: Final = 2048
-MAX_QUERY_CHARACTERS: Final = 8192
-"""Longer texts of a click are cut."""
-
 METHODS = "GET, HEAD, OPTIONS"
-
-
-class ClientHeaders(msgspec.Struct, frozen=True, gc=False):
-    """The headers of a visit, cut to their maximum lengths."""
-
-    user_agent: str
-    referrer: str
-    purpose: str
-    edge_country: str
-    cookies: str
-
-    @classmethod
-    def from_headers(
-        cls, user_agent: str, referrer: str, purpose: str, edge_country: str, cookies: str = ""
-    ) -> Self:
-        """Cut the headers, which are Latin-1. Missing headers are empty."""
-        return cls(
-            user_agent[:MAX_USER_AGENT_CHARACTERS],
-            referrer[:MAX_REFERRER_CHARACTERS],
-            purpose[:MAX_USER_AGENT_CHARACTERS],
-            edge_country,
-            cookies,
-        )
-
-
-class Visit(msgspec.Struct, frozen=True, gc=False):
-    """A request for a short link, in Latin-1. `slug` is None if the query has it, as `s`.
-
-    `path`, without its first slash, is of a custom domain: neither slug nor query name the link.
-    """
-
-    method: str
-    host: str
-    slug: str | None
-    query: str
-    address: str
-    headers: ClientHeaders
-    path: str | None = None
 
 
 Begin = Callable[[Visit, Waiter[Answer]], None]
@@ -193,7 +149,10 @@ class Redirect:
         domain: ServedName | None,
         link: CachedLink | None,
     ) -> None:
-        """Record the click of a visit, then answer it. Raises NotFound if visitors get 404."""
+        """Record the click of a visit, then answer it.
+
+        Raises NotFound if visitors get 404, MethodNotAllowed for POST, which only asks for a pass.
+        """
         at = now_ms()
         options = None if link is None else link.options
         answer: Answer | None = None

@@ -15,7 +15,7 @@ from urllib.parse import quote
 import msgspec
 
 from tracker.clicks.custom_paths import CustomPaths
-from tracker.clicks.redirect import ClientHeaders, Visit
+from tracker.clicks.visit import ClientHeaders, Visit
 from tracker.clock import now
 from tracker.errors import BadRequest, TrackerError, Unavailable
 from tracker.imports.item import SourceLink

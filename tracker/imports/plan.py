@@ -18,9 +18,8 @@ from tracker.imports.rows import ImportRow, ImportRows, Outcome
 from tracker.imports.store import Import
 from tracker.links.api.short_links import check_targets, new_link
 from tracker.links.domain import Domain
-from tracker.links.link import Link
+from tracker.links.link import Link, NewLink
 from tracker.links.services import LinkServices
-from tracker.links.store import NewLink
 from tracker.stores.mongodb.database import MongoDB
 from tracker.stores.mongodb.documents import as_struct
 from tracker.web.schema import sent_fields

@@ -22,8 +22,8 @@ from tracker.clicks.bots import MAX_USER_AGENT_CHARACTERS
 from tracker.clicks.click import Click
 from tracker.clicks.document import ClickDocument
 from tracker.clicks.enrich import Enrichment
-from tracker.clicks.redirect import MAX_REFERRER_CHARACTERS
 from tracker.clicks.store import Clicks
+from tracker.clicks.visit import MAX_REFERRER_CHARACTERS
 from tracker.clock import now, start_of
 from tracker.imports.item import SourceVisit
 from tracker.imports.store import Import

@@ -29,9 +29,8 @@ from tracker.imports.source import Source
 from tracker.imports.store import MAX_DOMAINS, Import, Imports, LeaseLost, leased
 from tracker.imports.undo import Undo
 from tracker.imports.visits import VISITS_PER_CHUNK, ImportedVisits, VisitOrigin
-from tracker.links.link import Link
+from tracker.links.link import Link, Revision
 from tracker.links.services import LinkServices
-from tracker.links.store import Revision
 from tracker.loops import wait
 from tracker.stores.mongodb.database import MongoDB
 from tracker.stores.mongodb.documents import run_updates

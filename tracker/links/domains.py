@@ -36,7 +36,6 @@ from tracker.stores.mongodb.transaction import MongoSession, run_in_transaction
 from tracker.stores.redis import keys
 
 _TOKEN_BYTES = 24
-_TEXTS_AT_ONCE = 50
 _IN_USE: dict[str, Any] = {"quarantined_until": None}
 
 
@@ -54,7 +53,7 @@ class Domains:
         self._domains = mongodb["domains"]
         self._reads = mongodb.reads
         self._pages = Pages(mongodb.reads, "domains", Domain)
-        self._texts = Batch[UUID, dict[str, str] | None](self._find_texts, _TEXTS_AT_ONCE)
+        self._texts = Batch[UUID, dict[str, str] | None](self._find_texts, 50)
         self._cache = cache
         self._serve_claimed = serve_claimed
         self._is_reserved = is_reserved
@@ -157,13 +156,14 @@ class Domains:
 
     async def find(self, domain_id: UUID) -> Domain | None:
         """Return the domain; None if there is none or it was deleted."""
-        row = await self._domains.find_one({"_id": domain_id, **_IN_USE})
-        return None if row is None else as_struct(Domain, row)
+        return await self._find({"_id": domain_id})
 
     async def find_own(self, account_id: UUID, domain_name: str) -> Domain | None:
         """Return the account's domain of that name; None if it has none."""
-        own = {"domain_name": domain_name, "account_id": account_id, **_IN_USE}
-        row = await self._domains.find_one(own)
+        return await self._find({"domain_name": domain_name, "account_id": account_id})
+
+    async def _find(self, wanted: Mapping[str, Any]) -> Domain | None:
+        row = await self._domains.find_one({**wanted, **_IN_USE})
         return None if row is None else as_struct(Domain, row)
 
     async def text(self, domain_id: UUID, name: str) -> str | None:
@@ -292,9 +292,8 @@ class Domains:
         for domain_id in domain_ids:
             in_use = {"domain_id": domain_id, "archived": False}
             update = {"$set": {"archived": True}, "$inc": {"version": 1}}
-            await change_in_pieces(
-                self._database, in_use, update, partial(msgspec.structs.replace, archived=True)
-            )
+            archived = partial(msgspec.structs.replace, archived=True)
+            await change_in_pieces(self._database, in_use, update, archived)
 
 
 def _taken(reason: str) -> BadRequest:

@@ -5,16 +5,13 @@ MongoDB's unique indexes on (domain id, slug) and (domain id, names) decide race
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any
 from uuid import UUID
 
-import msgspec
 from msgspec.structs import replace
 
-from tracker.clock import now, now_ms
 from tracker.errors import BadRequest, NotFound
-from tracker.ids import new_id, new_slug
+from tracker.ids import new_slug
 from tracker.links.cache import LinkCache, keys_of_link
 from tracker.links.counts.counts import (
     CountedLink,
@@ -23,15 +20,20 @@ from tracker.links.counts.counts import (
     difference,
     find_counts,
 )
-from tracker.links.destination import utm_of
 from tracker.links.domain import Domain
-from tracker.links.link import Link, LinkFields, cached_link
+from tracker.links.link import (
+    Link,
+    NewLink,
+    Revision,
+    cached_link,
+    document_of,
+    link_of,
+    revised_link,
+    update_of,
+)
 from tracker.links.names.names import NameTaken, find_names, is_taken, names_told
-from tracker.links.options import check_options, check_paths, without_defaults
-from tracker.links.words import words_of
 from tracker.stores.mongodb.database import MongoDB
 from tracker.stores.mongodb.documents import (
-    as_document,
     as_struct,
     run_inserts,
     run_updates,
@@ -47,23 +49,6 @@ _MAX_SLUG_ATTEMPTS = 5
 LinkNumbers = dict[UUID, int]
 _Stage = dict[str, Any]
 InTransaction = Callable[[MongoSession, Sequence[Link]], Awaitable[None]]
-
-
-class NewLink(LinkFields, frozen=True, kw_only=True):
-    """A checked link to create. Without a `slug` it gets a random one.
-
-    `created_at` is of a link that was created elsewhere.
-    """
-
-    slug: str | None
-    created_at: datetime | None = None
-
-
-class Revision(NamedTuple):
-    """A link before and after a change."""
-
-    before: Link
-    after: Link
 
 
 class Links:
@@ -92,7 +77,7 @@ class Links:
         Raises BadRequest for a taken slug, path or id. `at` is where a link is in the request.
         """
         for _ in range(_MAX_SLUG_ATTEMPTS):
-            links = [_new(one, one.slug or new_slug()) for one in new]
+            links = [link_of(one, one.slug or new_slug()) for one in new]
             try:
                 links = await self._insert(links, in_transaction)
             except NameTaken as error:
@@ -112,7 +97,7 @@ class Links:
         async def insert(session: MongoSession) -> list[Link]:
             names = await find_names(self._database, new, session)
             links = [replace(link, names=own) for link, own in zip(new, names, strict=True)]
-            rows = [_document(link) for link in links]
+            rows = [document_of(link) for link in links]
             with names_told(links):
                 await run_inserts(self._database, self._links.name, rows, session)
             if in_transaction is not None:
@@ -205,10 +190,12 @@ class Links:
 
         async def revise(session: MongoSession) -> dict[UUID, Revision]:
             stored = await self.find_all([link.id for link in links], session)
-            revisions = [Revision(one, _revised(one, fields_of(one))) for one in stored.values()]
+            revisions = [
+                Revision(one, revised_link(one, fields_of(one))) for one in stored.values()
+            ]
             revisions = [await self._renamed(one, session) for one in revisions]
             changed = [one for one in revisions if one.after != one.before]
-            updates = list(map(_update, changed))
+            updates = list(map(update_of, changed))
             with names_told([one.after for one in changed]):
                 await run_updates(self._database, self._links.name, updates, session)
             before, after = [one.before for one in changed], [one.after for one in changed]
@@ -304,35 +291,3 @@ class Links:
 
 def _keys(link: Link) -> list[str]:
     return keys_of_link({"domain_id": link.domain_id, "slug": link.slug, "names": link.names})
-
-
-def _document(link: Link) -> dict[str, Any]:
-    """Return a link as stored: with its UTM values and words, for lists, and what it uses."""
-    words = words_of(link.slug, link.destination_url, " ".join((link.internal_name, *link.paths)))
-    fields = without_defaults(as_document(link))
-    return {**fields, **utm_of(link.destination_url), "words": words}
-
-
-def _revised(link: Link, fields: Mapping[str, Any]) -> Link:
-    """Return the link with the fields. Raises BadRequest if options exclude each other."""
-    revised = replace(link, **fields)
-    check_options(revised)
-    check_paths(revised.paths, revised.domain_id)
-    return link if revised == link else replace(revised, version=link.version + 1)
-
-
-def _update(revision: Revision) -> dict[str, Any]:
-    """Set what has changed, and the fields for lists, which a link of an earlier release lacks."""
-    before, after = without_defaults(as_document(revision.before)), _document(revision.after)
-    fields = {
-        name: value for name, value in after.items() if name not in before or value != before[name]
-    }
-    unused = dict.fromkeys(before.keys() - after.keys(), "")
-    if revision.before.max_clicks != revision.after.max_clicks:
-        unused["used_up_at"] = ""  # until a visitor finds it used up again (`links/used_clicks`)
-    return {"q": {"_id": after["_id"]}, "u": {"$set": fields, "$unset": unused}}
-
-
-def _new(new: NewLink, slug: str) -> Link:
-    given = {**msgspec.structs.asdict(new), "slug": slug, "created_at": new.created_at or now()}
-    return Link(**given, id=new_id(), version=now_ms())

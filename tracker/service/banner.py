@@ -18,7 +18,7 @@ from tracker.access.roles import Role
 from tracker.accounts.accounts import Account
 from tracker.conversions.event_config import PayoutType
 from tracker.errors import BadRequest
-from tracker.links.store import NewLink
+from tracker.links.link import NewLink
 from tracker.service.services import Services
 
 _SLUG = "demo"

@@ -17,8 +17,8 @@ import structlog
 from uuid_utils import uuid4
 
 from tracker.clicks.api import click
-from tracker.clicks.redirect import ClientHeaders, Visit
 from tracker.clicks.redirection import Answer, usual
+from tracker.clicks.visit import ClientHeaders, Visit
 from tracker.conversions.api import event
 from tracker.conversions.parameters import parse_text
 from tracker.conversions.recorder import RecordedConversion

@@ -18,8 +18,7 @@ from tests.web.world import World
 from tracker.errors import BadRequest
 from tracker.ids import new_id
 from tracker.links import store
-from tracker.links.link import cached_link
-from tracker.links.store import NewLink
+from tracker.links.link import NewLink, cached_link
 from tracker.service.services import Services
 
 GOOD = {"destination_url": LANDING}

@@ -18,9 +18,9 @@ from tracker.clicks.api.click_schema import (
     SLUG_IN_QUERY,
 )
 from tracker.clicks.protection import PASS_SECONDS, PasswordRequired
-from tracker.clicks.redirect import METHODS, ClientHeaders, Visit
+from tracker.clicks.redirect import METHODS
 from tracker.clicks.redirection import RedirectResponse
-from tracker.clicks.stuck_text import without_stuck_text
+from tracker.clicks.visit import ClientHeaders, Visit, without_stuck_text
 from tracker.errors import MethodNotAllowed, NotFound, PayloadTooLarge, TrackerError
 from tracker.syntax.accept import prefers
 from tracker.web.endpoint import HandledEndpoint

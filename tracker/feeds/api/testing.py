@@ -9,7 +9,7 @@ from uuid import UUID
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from tracker.clicks.redirect import ClientHeaders, Visit
+from tracker.clicks.visit import ClientHeaders, Visit
 from tracker.conversions.api.event_configs import CONFIGS
 from tracker.conversions.parameters import MAX_VALUE, checked_value
 from tracker.errors import BadRequest, NotFound

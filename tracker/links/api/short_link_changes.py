@@ -27,11 +27,10 @@ from tracker.links.api.short_links import (
     create,
     find_own,
 )
-from tracker.links.link import Link
+from tracker.links.link import Link, Revision
 from tracker.links.macros import check_macros
 from tracker.links.options import check_options
 from tracker.links.services import LinkCall, LinkServices
-from tracker.links.store import Revision
 from tracker.stores.mongodb.transaction import MongoSession
 from tracker.web.call import Nothing
 from tracker.web.endpoint import Endpoints

@@ -24,11 +24,11 @@ from tracker.links.api.short_link_schema import (
     ShortLinkPage,
 )
 from tracker.links.domain import Domain
-from tracker.links.link import Link
+from tracker.links.link import Link, NewLink
 from tracker.links.lists.filter import LinkFilter, is_counted
 from tracker.links.lists.link_lists import LinkPage
 from tracker.links.services import LinkCall, LinkServices
-from tracker.links.store import Links, NewLink
+from tracker.links.store import Links
 from tracker.links.tags import Tag
 from tracker.stores.mongodb.order import Position
 from tracker.stores.mongodb.transaction import MongoSession
