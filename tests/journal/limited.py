@@ -60,18 +60,18 @@ class LimitedLink:
         while "ended" not in await self.visits(clicks, 10):
             await asyncio.sleep(0.01)
 
-    async def drain(self, client: Any, partition: int = 0) -> None:
-        """Store every click of the journal."""
+    async def drain(self, client: Any, partition: int = 0, skip: int = 0) -> None:
+        """Store every click of the journal, or leave the first `skip` entries to a slow drain."""
         stream = keys.journal(partition)
-        for entry, fields in await client.xrange(stream):
+        for entry, fields in (await client.xrange(stream))[skip:]:
             self.stored |= {one.id for one in ENTRY_DECODER.decode(fields)}
             await client.xdel(stream, entry)
 
-    async def drain_once_it_answers(self, client: Any, partition: int = 0) -> None:
+    async def keep_draining(self, client: Any, partition: int = 0) -> None:
         while True:
             with contextlib.suppress(RedisError):
-                return await self.drain(client, partition)
-            await asyncio.sleep(0.05)
+                await self.drain(client, partition)
+            await asyncio.sleep(0.02)
 
     def _answer(self, is_used_up: bool) -> Answer:
         return closed(self._options, now_ms(), is_used_up) or "destination"

@@ -1,7 +1,7 @@
 """The clicks of links with `max_clicks`, answered once the counter in Redis has decided.
 
-At first, and after a change or a failover, the counter is told how many clicks are stored. Bots use
-none, by the rule of drains, so that both always agree.
+At first, and after a change or a failover, the counter is told how many clicks are stored; after a
+failover once drains have stored what waits. Bots use none by the drains' rule, so both agree.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ from tracker.clicks.bots import bot_reason
 from tracker.clicks.click import Click
 from tracker.clicks.redirection import Answer
 from tracker.errors import Unavailable
-from tracker.journal.appender import LAST, OPEN, UNKNOWN, USED_UP
+from tracker.journal.appender import BEHIND, LAST, OPEN, UNKNOWN, USED_UP
 from tracker.journal.journal import Journal
 from tracker.links.link import CachedLink
 from tracker.links.options import RedirectOptions
@@ -59,6 +59,8 @@ class LimitedClicks:
             state = await append()
             if state == UNKNOWN:
                 state = await append(str(await self._stored.submit(link)))
+            if state == BEHIND:
+                raise Unavailable("clicks are not stored yet; try again", {"Retry-After": "1"})
             answer = answer_if(state == USED_UP)
         except Exception as error:
             notify(waiter, waiter.set_exception, error)

@@ -42,22 +42,30 @@ CLAIM_SECONDS: Final = 7 * 86_400
 """Time to live of a claim whose event is not drained, and of a counter since its last use."""
 
 # Appends a record unless its limit is used up, and counts it. A counter holds on the server that
-# counted, for a version: else -1, until the caller says what it knows. As writes of a failed server
-# may be stored, the larger number counts. KEYS: stream and counter of each. ARGV: format, seconds
-# that counters live; of each limit, uses, version, known uses, payload (empty: none).
+# counted, for a version: else -1, until the caller says what is stored; the larger number counts.
+# Another server may lack uses that are stored, and have some that are not: -2, until all are. KEYS:
+# stream and counter of each. ARGV: format, seconds that counters live; of each limit, uses,
+# version, stored uses (empty: not known), payload (empty: none).
 _APPEND_LIMITED: Final = """
 local info, states = redis.pcall('INFO', 'replication'), {}
 local server = type(info) == 'string' and string.match(info, 'master_replid:(%w+)') or ''
 for i = 1, #KEYS / 2 do
   local stream, counter = KEYS[2 * i - 1], KEYS[2 * i]
   local limit, uses, version, known, payload = unpack(ARGV, 5 * i - 2, 5 * i + 2)
-  local used, mark = unpack(redis.call('HMGET', counter, 'used', 'mark'))
-  if known ~= '' then
+  local used, mark, last = unpack(redis.call('HMGET', counter, 'used', 'mark', 'last'))
+  local waits = nil
+  if mark and string.sub(mark, 1, #server) ~= server then
+    last = last or (redis.call('XREVRANGE', stream, '+', '-', 'COUNT', 1)[1] or {'0-1'})[1]
+    redis.call('HSET', counter, 'last', last)
+    waits = redis.call('XRANGE', stream, '-', last, 'COUNT', 1)[1]
+  end
+  if known ~= '' and not waits then
     used, mark = string.format('%.0f', math.max(used or 0, known)), server .. version
     redis.call('HSET', counter, 'used', used, 'mark', mark)
+    redis.call('HDEL', counter, 'last')
   end
   if mark ~= server .. version then
-    states[i] = -1
+    states[i] = waits and -2 or -1
   elseif tonumber(used) >= tonumber(limit) then
     states[i] = 0
   else
@@ -69,8 +77,8 @@ end
 return states
 """
 
-UNKNOWN, USED_UP, OPEN, LAST = range(-1, 3)
-"""What became of a limited append. After UNKNOWN its caller has to say the known uses."""
+BEHIND, UNKNOWN, USED_UP, OPEN, LAST = range(-2, 3)
+"""What became of a limited append. After UNKNOWN its caller has to say the stored uses."""
 
 
 class Claim(NamedTuple):
