@@ -132,8 +132,8 @@ class ImportedVisits:
             await self._write(origin, write_set, lambda session: also(session, counts))
         return len(clicks)
 
-    async def set_openings(self, totals: Mapping[UUID, int]) -> None:
-        """Set what links had before their import, given their totals, visits included."""
+    async def set_openings(self, totals: Mapping[UUID, int | None]) -> None:
+        """Set what links had before their import, given their totals with visits, where known."""
         of_links = {"link_id": {"$in": list(totals)}, "import_id": {"$exists": True}}
         count: dict[str, Any] = {"_id": "$link_id", "visits": {"$sum": 1}}
         stages = [{"$match": of_links}, {"$group": count}]
@@ -141,6 +141,8 @@ class ImportedVisits:
         visits = {row["_id"]: row["visits"] for row in rows}
         updates = []
         for link_id, total in totals.items():
+            if total is None:
+                continue
             left = max(0, total - visits.get(link_id, 0))
             update = {"$set": {_OPENING: left}} if left else {"$unset": {_OPENING: ""}}
             updates.append({"q": {"_id": link_id}, "u": update})

@@ -173,13 +173,8 @@ class Worker:
         decisions = await planner.plan(links)
         if held.state == "running":
             decisions = await self._apply(held, planner, decisions)
-            await self._visits.set_openings(
-                {
-                    one.row.link_id: one.item.clicks
-                    for one in decisions
-                    if one.row.link_id is not None and one.item.clicks is not None
-                }
-            )
+            totals = {one.row.link_id: one.item.clicks for one in decisions if one.row.link_id}
+            await self._visits.set_openings(totals)
         rows += [one.row for one in decisions]
         if held.state == "checking":
             await self._rows.put(held.id, sorted(rows, key=lambda row: row.number))
