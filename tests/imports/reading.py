@@ -1,9 +1,10 @@
 """Reading of samples and of APIs that are tables, as tests of sources do."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from tracker.imports.item import SourceItem
 from tracker.imports.source import FileFormat
@@ -13,6 +14,8 @@ SAMPLES = Path(__file__).with_name("samples")
 HEAD_BYTES = 64 * 1024
 SIZES = (1, 7, 1_000_000)
 """Of the pieces in which each sample is read."""
+
+Result = TypeVar("Result")
 
 
 async def pieces_of(data: bytes, size: int) -> AsyncIterator[bytes]:
@@ -24,6 +27,12 @@ async def _collected(items: AsyncIterator[SourceItem]) -> list[SourceItem]:
     return [item async for item in items]
 
 
+def run_alone(work: Coroutine[Any, Any, Result]) -> Result:
+    """Run `work` on a loop of its own; `asyncio.run` would leave other tests without theirs."""
+    with closing(asyncio.new_event_loop()) as loop:
+        return loop.run_until_complete(work)
+
+
 def format_of(source: str, data: bytes) -> FileFormat:
     return next(one for one in SOURCES[source].files if one.fits(data[:HEAD_BYTES]))
 
@@ -31,7 +40,7 @@ def format_of(source: str, data: bytes) -> FileFormat:
 def read(source: str, data: bytes) -> list[SourceItem]:
     """Return the items of a file, which are the same wherever it is cut."""
     read_pieces = format_of(source, data).read
-    first, *others = (asyncio.run(_collected(read_pieces(pieces_of(data, size)))) for size in SIZES)
+    first, *others = (run_alone(_collected(read_pieces(pieces_of(data, size)))) for size in SIZES)
     assert all(items == first for items in others)
     return first
 
@@ -56,4 +65,4 @@ class TableApi:
 def read_api(source: str, api: TableApi) -> list[SourceItem]:
     reader = SOURCES[source].read_api
     assert reader is not None
-    return asyncio.run(_collected(reader(api)))
+    return run_alone(_collected(reader(api)))

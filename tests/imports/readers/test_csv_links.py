@@ -1,6 +1,5 @@
 """CSV of links as spreadsheets and services write it, with guessed and chosen columns."""
 
-import asyncio
 import csv
 import io
 from collections.abc import Mapping
@@ -10,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.imports.reading import format_of, pieces_of, read
+from tests.imports.reading import format_of, pieces_of, read, run_alone
 from tracker.imports.item import RefusedRow, SourceItem, SourceLink
 from tracker.imports.readers.csv_links import columns_of, csv_batches
 from tracker.imports.source import Preview
@@ -101,7 +100,7 @@ def chosen(columns: Mapping[str, int], data: bytes) -> list[SourceItem]:
     async def collected() -> list[SourceItem]:
         return [item async for item in mapping.read(pieces_of(data, 7), columns)]
 
-    return asyncio.run(collected())
+    return run_alone(collected())
 
 
 def test_columns_that_the_user_chooses_are_read_below_headings_or_without() -> None:
@@ -115,7 +114,7 @@ def test_columns_that_the_user_chooses_are_read_below_headings_or_without() -> N
 def preview(data: bytes) -> Preview:
     mapping = format_of("csv", data).mapping
     assert mapping is not None
-    return asyncio.run(mapping.preview(pieces_of(data, 1000)))  # type: ignore[arg-type]
+    return run_alone(mapping.preview(pieces_of(data, 1000)))  # type: ignore[arg-type]
 
 
 def test_a_preview_has_headings_guessed_columns_and_twenty_rows() -> None:
@@ -152,4 +151,4 @@ def test_rows_are_the_same_wherever_a_file_is_cut(rows: list[list[str]], data: A
     async def collected() -> list[list[str]]:
         return [row async for batch in csv_batches(pieces_of(text, size)) for row in batch]
 
-    assert asyncio.run(collected()) == [["a", "b", "c"], *rows]
+    assert run_alone(collected()) == [["a", "b", "c"], *rows]

@@ -1,6 +1,5 @@
 """Rows of SQL dumps."""
 
-import asyncio
 from collections.abc import Mapping
 from typing import Any
 
@@ -8,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.imports.reading import pieces_of
+from tests.imports.reading import pieces_of, run_alone
 from tracker.imports.item import RefusedRow, SourceItem
 from tracker.imports.readers.fields import refused
 from tracker.imports.readers.sql_dump import SqlRow, sql_format
@@ -28,7 +27,7 @@ def rows_of(data: bytes, size: int = 5) -> tuple[list[Values], list[SourceItem]]
         read_pieces = sql_format({"t": "a b"}, lambda: read).read
         return [item async for item in read_pieces(pieces_of(data, size))]
 
-    return rows, asyncio.run(collected())
+    return rows, run_alone(collected())
 
 
 CASES: Mapping[str, tuple[str, list[Values]]] = {
