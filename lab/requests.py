@@ -77,7 +77,7 @@ def _click(draw: Random, place: Place, number: int) -> bytes:
     }
     if draw.random() < 0.5:
         headers["Referer"] = "https://news.test/today"
-    return head("GET", f"/c/{place.slug}?{urlencode(query)}", headers)
+    return head("GET", f"{place.start}{place.slug}?{urlencode(query)}", headers)
 
 
 def events_by_key(scene: Scene, count: int) -> list[bytes]:

@@ -34,6 +34,7 @@ class Place(NamedTuple):
 
     slug: str
     host: str = ""
+    start: str = "/c/"
 
 
 class Scene(NamedTuple):
@@ -49,8 +50,7 @@ class Scene(NamedTuple):
 
 @asynccontextmanager
 async def open_services(settings: Settings) -> AsyncIterator[Services]:
-    base_url = settings.base_url or "http://localhost"
-    services = Services(structs.replace(settings, base_url=base_url))
+    services = Services(structs.replace(settings, base_url=settings.base_url or "http://localhost"))
     try:
         await indexes.ensure(services.stores.mongodb.database)
         yield services
@@ -88,18 +88,22 @@ def destination_of(slug: str) -> str:
     return f"https://shop.test/landing/{slug}?campaign=spring"
 
 
-async def prepare_load(settings: Settings, links: int) -> Scene:
-    """Make an account, `links` links (a single one with window and limit), and a configuration."""
+async def prepare_load(settings: Settings, links: int, host: str = "") -> Scene:
+    """Make an account, links at a host (a single one with window and limit), and a config."""
     async with open_services(settings) as services:
         account_id, key = await add_account(services, "Load")
         create = services.conversions.event_configs.create
         config = await create(account_id, "Sale", PayoutType.CPA, Decimal(5))
         slugs = [f"load{links}-{number}" for number in range(links)]
+        domain = await services.links.domains.create(account_id, host) if host else None
+        if domain is not None:
+            await services.links.domains.verify(domain.id)
         ends: Any = {"expires_at": now() + timedelta(1), "max_clicks": 10**9} if links == 1 else {}
-        new = [new_link(account_id, slug, destination_of(slug), **ends) for slug in slugs]
+        new = [new_link(account_id, slug, destination_of(slug), domain, **ends) for slug in slugs]
         for first in range(0, links, _LINKS_PER_INSERT):
             await services.links.links.create_all(new[first : first + _LINKS_PER_INSERT])
-        return Scene(account_id, key, [Place(slug) for slug in slugs], [config.pbk], {})
+        places = [Place(slug, host, "/" if host else "/c/") for slug in slugs]
+        return Scene(account_id, key, places, [config.pbk], {})
 
 
 async def prepare_faults(settings: Settings, receiver_url: str) -> Scene:

@@ -92,7 +92,7 @@ class Bench:
         folder: Path,
         settings: Settings,
         stores: Stores,
-        scenes: Mapping[int, Scene],
+        scenes: Mapping[tuple[int, str], Scene],
         options: Options,
     ) -> None:
         self._folder = folder
@@ -107,7 +107,7 @@ class Bench:
         """Measure a row at full speed, or at `pace` requests a second; for `seconds`, if given."""
         await self._stores.empty()
         await self._stores.flush(row.appendfsync)
-        scene = self._scenes[row.links]
+        scene = self._scenes[row.links, row.host]
         processes = processes_of(row, self._folder, self._settings, scene)
         async with _logs_read(row, processes), running(processes):
             port = processes[0].port
@@ -184,7 +184,7 @@ class Bench:
     ) -> Outcome:
         port = processes[0].port
         if row.requests == "changes":
-            scene = self._scenes[row.links]
+            scene = self._scenes[row.links, row.host]
             return await measure_changes(port, processes[1].port, scene, seconds)
         if self._options.use_wrk:
             connections = CONNECTIONS if pace is None else PACED_CONNECTIONS

@@ -25,14 +25,12 @@ Serving = Literal[
 ]
 RequestKind = Literal["clicks", "events by key", "events by click", "links", "changes"]
 
-FIRST: Final = "a"
-"""The row that all others are compared with."""
+FIRST: Final = "a"  # all others are compared with it
 
 
 class Row(NamedTuple):
     """A row of the table: the server, the requests, and what else is measured.
 
-    - `stored`: the collection of what is recorded
     - `sustained`: adds the search for the rate that the row sustains, and half of it
     - `access_log`: whether the server logs each request, as it does by default
     """
@@ -46,6 +44,7 @@ class Row(NamedTuple):
     appendfsync: Literal["everysec", "always"] = "everysec"
     links: int = 1_000
     access_log: bool = True
+    host: str = ""
 
     @property
     def status(self) -> int:
@@ -79,6 +78,7 @@ ROWS: Final = (
     ),
     Row("m", "c, without the access log", "web and drain", stored="clicks", access_log=False),
     Row("q", "c, of one link with window and limit", "web and drain", stored="clicks", links=1),
+    _CLICK._replace(key="o", name="c, /<slug> of a domain", sustained=False, host="go.load.test"),
     Row("n", "change of a link, seen by another process", "two web processes", "changes"),
 )
 
@@ -107,11 +107,8 @@ def processes_of(row: Row, folder: Path, stores: Settings, scene: Scene) -> list
         drains = [process(shared, "drain", port, name) for name in ("drain 1", "drain 2")]
         return [process(shared, "web", port), *drains]
     if row.serving == "two web processes":
-        return [
-            process(stores, "web", port, "web"),
-            process(stores, "web", other_port, "other web"),
-            process(stores, "drain", port),
-        ]
+        web = partial(process, stores, "web")
+        return [web(port, "web"), web(other_port, "other web"), process(stores, "drain", port)]
     return [process(stores, "web", port), process(stores, "drain", port)]
 
 
