@@ -133,12 +133,18 @@ async def test_the_options_of_a_link_are_set_shown_and_taken_back(
         await expect(dialog.get_by_text("301 is permanent")).to_be_visible()
         await dialog.get_by_label("Status").select_option("307")
         await dialog.get_by_label("Notes").fill("For the leaflet")
+        await dialog.get_by_label("Most clicks").fill("1,000")
+        await dialog.get_by_role("button", name="Save").click()
+        await expect(dialog.get_by_text("must be a whole number")).to_be_visible()
+        await dialog.get_by_label("Most clicks").fill("1000")
         await dialog.get_by_role("button", name="Save").click()
         await expect(page.locator(".facts").get_by_text("2099")).to_be_visible()
+        await expect(page.locator(".facts").get_by_text("1,000, 1,000 left")).to_be_visible()
         changed = await services.links.links.find(link.id)
         assert changed is not None
         assert changed.expires_at == datetime(2099, 1, 31, 9, 30, tzinfo=UTC)
         assert (changed.redirect_status, changed.notes) == (307, "For the leaflet")
+        assert changed.max_clicks == 1000
         await page.get_by_role("button", name="Edit", exact=True).click()
         await dialog.get_by_label("Ends").fill("")
         await dialog.get_by_role("button", name="Save").click()

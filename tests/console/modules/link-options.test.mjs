@@ -47,7 +47,7 @@ test("a number that is none is sent as it was typed, so that it is refused", () 
 test("a page names the options that a link uses", () => {
   assert.deepEqual(usedOptions(UNUSED), []);
   const used = Object.fromEntries(usedOptions({ ...LINK, clicks_left: 7 }));
-  assert.equal(used["Ends after so many clicks"], "1,000, 7 left");
+  assert.equal(used["Most clicks"], "1,000, 7 left");
   assert.equal(used["Before and after"], "https://a.example/over");
   assert.equal(used["Pass on the visitor’s parameters"], "no");
   assert.ok(!("Ends" in used));

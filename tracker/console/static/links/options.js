@@ -33,7 +33,7 @@ export const OPTIONS = [
   { name: "expires_at", label: "Ends", unused: null, time: true },
   {
     name: "max_clicks",
-    label: "Ends after so many clicks",
+    label: "Most clicks",
     unused: null,
     number: true,
     inputmode: "numeric",
