@@ -50,7 +50,10 @@ class LimitedClicks:
         answer_if: Callable[[bool], Answer],
         waiter: Waiter[Answer],
     ) -> None:
-        """Hand `waiter` the answer, which depends on whether it is used up. HEAD is not `kept`."""
+        """Hand `waiter` the answer, which depends on whether it is used up, or an error.
+
+        It is Unavailable if Redis cannot tell. HEAD is not `kept`.
+        """
         uses = int(kept and bot_reason(click.user_agent, click.purpose) is None)
         of_link = click, kept, options.max_clicks or 0, uses, link.version
         append = partial(self._journal.append_limited, *of_link)
