@@ -50,9 +50,9 @@ class LimitedClicks:
         answer_if: Callable[[bool], Answer],
         waiter: Waiter[Answer],
     ) -> None:
-        """Hand `waiter` the answer, which depends on whether it is used up, or an error.
+        """Hand `waiter` the answer, which depends on whether it is used up. HEAD is not `kept`.
 
-        It is Unavailable if Redis cannot tell. HEAD is not `kept`.
+        Raises nothing: `waiter` gets any error, as Unavailable while clicks wait to be stored.
         """
         uses = int(kept and bot_reason(click.user_agent, click.purpose) is None)
         of_link = click, kept, options.max_clicks or 0, uses, link.version
