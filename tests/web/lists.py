@@ -6,6 +6,7 @@ LISTS = {
     "tags by POST": ("POST", "/api/tags", "tags"),
     "domains": ("GET", "/api/domains", "domains"),
     "event configs": ("GET", "/api/event-configs", "event_configs"),
+    "imports": ("GET", "/api/imports", "imports"),
     "webhooks": ("GET", "/api/webhooks", "webhooks"),
     "keys": ("GET", "/api/keys", "api_keys"),
     "members": ("GET", "/api/members", "members"),

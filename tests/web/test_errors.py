@@ -84,7 +84,7 @@ async def test_errors_before_any_handler_have_the_same_shape(
         ("POST", "/healthz", "GET, HEAD"),
         ("POST", "/readyz", "GET, HEAD"),
         ("DELETE", "/api/event", "GET, POST, OPTIONS"),
-        ("POST", "/c/abc", "GET, HEAD, OPTIONS"),
+        ("PUT", "/c/abc", "GET, HEAD, OPTIONS"),
     ],
 )
 async def test_a_wrong_method_is_answered_with_the_allowed_ones(

@@ -30,8 +30,10 @@ from tracker.web.call import Nothing
 from tracker.web.endpoint import Endpoint
 from tracker.web.export_rows import columns_of
 
-EXPORTING = [one for one in KEYED_ENDPOINTS if one.export is not None and not one.is_file]
-FILES = [one for one in KEYED_ENDPOINTS if one.is_file]
+# Lists of one object are tested in its room.
+OF_ACCOUNTS = [one for one in KEYED_ENDPOINTS if "{" not in one.path]
+EXPORTING = [one for one in OF_ACCOUNTS if one.export is not None and not one.is_file]
+FILES = [one for one in OF_ACCOUNTS if one.is_file]
 MEASURES = ["clicks", "uniqueClicks", "botClicks", "conversions", "conversionRate"]
 
 
