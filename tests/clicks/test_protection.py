@@ -230,3 +230,7 @@ async def test_without_redis_each_process_limits_tries_itself(
     for _ in range(PER_NETWORK):
         assert await tries(services, link, HOME) == "wrong"
     assert (await tries(services, other, HOME)).startswith("refused")
+    for number in range(FOR_LINK // 10):
+        assert await tries(services, other, f"2001:db8:2:{number:x}::1") == "wrong"
+    assert (await tries(services, other, ELSEWHERE)).startswith("refused")
+    assert await tries(services, link, ELSEWHERE) == "wrong"

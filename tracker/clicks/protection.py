@@ -69,7 +69,7 @@ class Protection:
         self._links = links
         self._passwords = passwords
         self._limiter = limiter
-        self._without_redis = Allowance(PER_NETWORK)
+        self._without_redis = Allowance(PER_NETWORK), Allowance(FOR_LINK // 10)
 
     async def unlock(self, link: CachedLink, password: str, address: str) -> str:
         """Return a pass. Each try counts before it is compared, also a right one.
@@ -92,7 +92,8 @@ class Protection:
         counters = [(keys.rate_limit(scope.name, owner), scope) for scope, owner in owners]
         for usage in (usages := await self._limiter.count_scopes(counters)):
             usage.check()
-        if not usages[0].requests and not self._without_redis.use(network):
+        tried = network, link_id
+        if not usages[0].requests and not all(map(Allowance.use, self._without_redis, tried)):
             raise RateLimited("password: too many attempts; try again later", 60)
 
     async def _renewed(self, link: Link, hashed: str, password: str) -> str:
