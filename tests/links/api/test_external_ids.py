@@ -3,6 +3,7 @@
 import asyncio
 from typing import Any
 from urllib.parse import quote
+from uuid import UUID
 
 import orjson
 
@@ -92,6 +93,23 @@ async def test_a_put_creates_a_link_and_then_changes_what_the_body_has(world: Wo
         entries = await audited(world.services, world.account)
         assert [one.action for one in entries[:2]] == ["short_link.changed", "short_link.created"]
         assert entries[0].changes.keys() == {"destination_url", "active", "notes"}
+
+
+async def test_a_put_with_the_password_that_a_link_has_changes_nothing(world: World) -> None:
+    first = (await put(world, "one", password="of the sale")).json()
+    row = await stored(world.services, UUID(first["id"]))
+    again = (await put(world, "one", password="of the sale")).json()
+    assert again == first
+    assert await stored(world.services, UUID(first["id"])) == row
+    await put(world, "one", password="another")
+    changed = await stored(world.services, UUID(first["id"]))
+    assert changed["password_hash"] != row["password_hash"]
+    assert (await put(world, "one")).json()["has_password"] is True
+    assert (await put(world, "one", password=None)).json()["has_password"] is False
+    entries = await audited(world.services, world.account)
+    shown = [(one.changes["password"].before, one.changes["password"].after) for one in entries[:2]]
+    assert shown == [("set", None), ("set", "changed")]
+    assert len(entries) == 3
 
 
 async def test_a_put_that_cannot_be_done_names_the_field(world: World) -> None:

@@ -108,12 +108,19 @@ def options_of(body: OptionsIn) -> LinkOptions:
     return LinkOptions(**{name: sent[name] for name in NAMES if name in sent})
 
 
-async def fields_of(body: OptionsIn, passwords: Passwords) -> dict[str, Any]:
-    """Return the fields that were sent, with the hash of a password instead of it."""
+async def fields_of(
+    body: OptionsIn, passwords: Passwords, stored: str | None = None
+) -> dict[str, Any]:
+    """Return the fields that were sent, with the hash of a password instead of it.
+
+    The `stored` hash stays if it is of this password.
+    """
     sent = sent_fields(body)
     if "password" in sent:
         password = sent.pop("password")
-        sent["password_hash"] = password and await passwords.hash(password)
+        if password and not (stored and await passwords.verify(stored, password)):
+            stored = await passwords.hash(password)
+        sent["password_hash"] = password and stored
     return sent
 
 

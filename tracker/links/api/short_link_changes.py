@@ -83,7 +83,8 @@ async def put(call: LinkCall[Nothing, CreateShortLink]) -> ShortLink:
                 raise
     if link.archived:
         raise BadRequest(f"external_id: short link {link.id} is archived; restore it first")
-    fields = await fields_of(body, call.services.passwords)
+    # A program may put the same each night, which would end all passes.
+    fields = await fields_of(body, call.services.passwords, link.password_hash)
     fields = {name: fields[name] for name in fields.keys() & {*call.sent, "password_hash"}}
     for name in ("slug", "domain_id"):
         if fields.pop(name, None) not in (None, getattr(link, name)):
