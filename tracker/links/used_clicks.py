@@ -28,12 +28,13 @@ class UsedClicks:
             return {}
         ids = {"$in": list(accounts)}
         matching: dict[str, Any] = {"_id.account_id": {"$in": list({*accounts.values()})}}
-        # Rollups are of one zone, whose name follows. See `reports/rollups/layout`.
+        # The name of a zone follows. Release 1.0.0 may have left a part in another one, unused.
         matching |= {"_id.of": {"$gte": "link", "$lt": "link~"}, "_id.link_id": ids}
         opening = [{"$match": {"_id": ids}}, {"$project": {"clicks": "$opening_clicks"}}]
         stages: list[dict[str, Any]] = [
             {"$match": matching},
-            {"$group": {"_id": "$_id.link_id", "clicks": {"$sum": "$total.clicks"}}},
+            {"$group": {"_id": ["$_id.link_id", "$_id.of"], "clicks": {"$sum": "$total.clicks"}}},
+            {"$group": {"_id": {"$first": "$_id"}, "clicks": {"$max": "$clicks"}}},
             {"$unionWith": {"coll": "links", "pipeline": opening}},
             {"$group": {"_id": "$_id", "clicks": {"$sum": "$clicks"}}},
         ]

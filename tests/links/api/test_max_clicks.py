@@ -89,3 +89,15 @@ async def test_a_page_of_links_asks_for_used_clicks_once_and_only_if_one_has_a_l
         asked.clear()
         await slugs(world)
         assert asked.count("rollups") == expected
+
+
+async def test_rollups_of_an_unfinished_change_of_the_time_zone_count_once(world: World) -> None:
+    """Release 1.0.0 counted in both zones meanwhile, and left the rollups of one unused."""
+    link = (await create(world, slug="two", max_clicks=5)).json()
+    assert await open_link(world, "two", 2) == [302, 302]
+    await scene.drained(world.services)
+    rollups = world.services.stores.mongodb["rollups"]
+    [row] = await rollups.find({"_id.of": "link"}).to_list(None)
+    await rollups.insert_one({**row, "_id": {**row["_id"], "of": "link Europe/Berlin"}})
+    shown = await world.api.get(f"{PATH}/{link['id']}")
+    assert shown.json()["clicks_left"] == 3
