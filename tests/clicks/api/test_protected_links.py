@@ -8,7 +8,7 @@ import pytest
 
 from tests.clicks.api.both_paths import BOTH_PATHS
 from tests.clicks.protected import PASSWORD, create_protected, pass_of, type_in
-from tests.factories import LANDING, create_link
+from tests.factories import CHROME, LANDING, create_link
 from tests.syntax.accept_fields import NAVIGATIONS
 from tests.web.each import each_case
 from tests.web.records import journaled_clicks
@@ -17,6 +17,7 @@ from tracker.clicks import protection
 from tracker.clock import now
 
 HTML = {"Accept": next(iter(NAVIGATIONS.values()))}
+BOT = "Googlebot/2.1 (+http://www.google.com/bot.html)"
 PAST = now() - timedelta(days=1)
 
 
@@ -126,6 +127,36 @@ async def test_a_closed_link_asks_for_no_password(
         assert answer.status == expected
         assert answer.headers.get("Location", "").endswith(location or "")
     assert await journaled_clicks(world.services) == []
+
+
+@BOTH_PATHS
+async def test_a_password_a_limit_and_a_window_hold_together(world: World, target: str) -> None:
+    link = await create_protected(
+        world.services,
+        world.account.id,
+        max_clicks=2,
+        starts_at=PAST,
+        expires_at=now() + timedelta(days=1),
+    )
+    for headers in (HTML, {"User-Agent": CHROME}, {"User-Agent": BOT}):
+        for method in ("GET", "HEAD"):
+            assert (await world.client.request(method, target, headers)).status == 401
+    assert (await type_in(world.client, target, "wrong", User_Agent=CHROME)).status == 401
+    tested = await world.api.post(f"/api/short-links/{link.id}/test-click")
+    assert tested.json()["location"].startswith(LANDING)
+    opened = await type_in(world.client, target, PASSWORD, User_Agent=CHROME)
+    assert opened.status == 303
+    cookie = {"Cookie": pass_of(opened)}
+    for method, agent, status in (
+        *(("HEAD", CHROME, 302), ("GET", BOT, 302), ("GET", CHROME, 302)),
+        *(("GET", CHROME, 404), ("HEAD", CHROME, 404), ("GET", BOT, 404)),
+    ):
+        answer = await world.client.request(method, target, {**cookie, "User-Agent": agent})
+        assert (answer.status, answer.headers["Cache-Control"]) == (status, "no-store")
+    ended = await type_in(world.client, target, PASSWORD, User_Agent=CHROME)
+    assert (ended.status, ended.headers["X-Error-Code"]) == (404, "link_expired")
+    clicks = await journaled_clicks(world.services)
+    assert [one.user_agent for one in clicks if not one.test] == [CHROME, BOT, CHROME]
 
 
 async def test_a_form_is_short_and_other_methods_stay_refused(world: World) -> None:
