@@ -187,6 +187,17 @@ async def test_while_redis_is_away_only_limited_links_are_unavailable(services: 
     assert click["user_agent"] == CHROME
 
 
+async def test_a_visitor_whom_no_queue_takes_is_told_when_to_try_again(
+    services: Services,
+) -> None:
+    await create_link(services, new_id(), max_clicks=5)
+    queue = services.journal.journal._appender_of(0).limited
+    queue._waiting_items = 0
+    with pytest.raises(Unavailable, match="too many") as caught:
+        await services.clicks.redirect.answer(visit_by())
+    assert caught.value.headers == {"Retry-After": "1"}
+
+
 async def test_a_lost_answer_is_no_redirect_and_its_click_is_counted_as_it_is_stored(
     services: Services,
 ) -> None:

@@ -63,9 +63,11 @@ class LimitedClicks:
             if state == UNKNOWN:
                 state = await append(str(await self._stored.submit(link)))
             if state == BEHIND:
-                raise Unavailable("clicks are not stored yet; try again", {"Retry-After": "1"})
+                raise Unavailable("clicks are not stored yet; try again")
             answer = answer_if(state == USED_UP)
         except Exception as error:
+            if isinstance(error, Unavailable):
+                error.headers.setdefault("Retry-After", "1")
             notify(waiter, waiter.set_exception, error)
         else:
             notify(waiter, waiter.set_result, answer)
@@ -78,5 +80,5 @@ class LimitedClicks:
         try:
             found = await answer_within(_LOAD_SECONDS, self._used_clicks.find(accounts))
         except (PyMongoError, TimeoutError) as error:
-            raise Unavailable("storage is unavailable; try again", {"Retry-After": "1"}) from error
+            raise Unavailable("storage is unavailable; try again") from error
         return [found.get(UUID(bytes=one.id), 0) for one in links]

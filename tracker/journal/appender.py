@@ -176,7 +176,7 @@ class Appender:
                 return list((await self._send(self._limiting, command))[0])
         except RedisError as error:
             self.record_failure(error)
-        raise Unavailable("storage is unavailable; try again", {"Retry-After": "1"})
+        raise Unavailable("storage is unavailable; try again")
 
     async def append_payload(self, stream: str, payload: bytes) -> None:
         await self._send(self._appending, _append(stream, payload))
