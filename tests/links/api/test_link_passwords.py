@@ -3,6 +3,7 @@
 import asyncio
 from uuid import UUID
 
+import orjson
 import pytest
 
 from tests.factories import LANDING, create_link
@@ -77,6 +78,33 @@ async def test_no_answer_export_entry_or_log_has_a_password_or_its_hash(
     for secret in (SECRET.strip(), "argon2", hashed.split("$")[-1]):
         assert secret.encode() not in shown
         assert secret not in caplog.text
+
+
+async def test_one_password_for_many_links_is_in_the_history_of_each_and_shown_nowhere(
+    world: World,
+) -> None:
+    links = [await create_link(world.services, world.account.id, None) for _ in range(2)]
+    body = {"accountId": str(world.account.id), "ids": [str(one.id) for one in links]}
+    many = await world.api.send("PATCH", BULK, orjson.dumps({**body, "password": SECRET}))
+    assert [row["has_password"] for row in many.json()["rows"]] == [True, True]
+    [hashed] = {await hash_of(world, str(one.id)) for one in links}
+    assert await world.services.links.passwords.verify(hashed, SECRET)
+    permanent = await world.api.send("PATCH", BULK, orjson.dumps({**body, "redirect_status": 301}))
+    assert permanent.error == (
+        f"redirect_status: 301 is permanent, so not with password: short link {links[0].id}"
+    )
+    none = await world.api.send("PATCH", BULK, orjson.dumps({**body, "password": None}))
+    assert [row["has_password"] for row in none.json()["rows"]] == [False, False]
+    entries = await audited(world.services, world.account)
+    seen = [(one.changes["password"].before, one.changes["password"].after) for one in entries]
+    assert seen == [("set", None)] * 2 + [(None, "set")] * 2
+    assert all(one.changes.keys() == {"password"} for one in entries)
+    account = f"accountId={world.account.id}"
+    exported = await world.api.get(f"{PATH}/export?{account}")
+    logged = await world.api.get(f"/api/audit?{account}")
+    shown = b"".join(one.body for one in (many, permanent, none, exported, logged))
+    assert SECRET.strip().encode() not in shown
+    assert b"argon2" not in shown
 
 
 async def test_links_created_together_have_passwords_of_their_own_and_block_nobody(
