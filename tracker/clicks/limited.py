@@ -5,7 +5,7 @@ failover once drains have stored what waits. Bots use none by the drains' rule, 
 """
 
 import asyncio
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from functools import partial
 from typing import Any, Final
 from uuid import UUID
@@ -59,11 +59,7 @@ class LimitedClicks:
         append = partial(self._journal.append_limited, *of_link)
         state = OPEN
         try:
-            state = await append()
-            if state == UNKNOWN:
-                state = await append(str(await self._stored.submit(link)))
-            if state == BEHIND:
-                raise Unavailable("clicks are not stored yet; try again")
+            state = await self._append(link, append)
             answer = answer_if(state == USED_UP)
         except Exception as error:
             if isinstance(error, Unavailable):
@@ -73,6 +69,15 @@ class LimitedClicks:
             notify(waiter, waiter.set_result, answer)
         if state in (USED_UP, LAST):
             await self._used_clicks.mark(link)
+
+    async def _append(self, link: CachedLink, append: Callable[..., Awaitable[int]]) -> int:
+        """Return what became of a click. Raises Unavailable if that is not known yet."""
+        state = await append()
+        if state == UNKNOWN:
+            state = await append(str(await self._stored.submit(link)))
+        if state == BEHIND:
+            raise Unavailable("clicks are not stored yet; try again")
+        return state
 
     async def _find_stored(self, links: list[CachedLink]) -> Sequence[int]:
         """Return the stored clicks of each link. Raises Unavailable if MongoDB does not answer."""
