@@ -4,7 +4,7 @@ Slugs and the further paths of a link lead to it. Neither `s` nor `d` in the que
 """
 
 from functools import partial
-from urllib.parse import unquote
+from urllib.parse import unquote, urlsplit
 
 from msgspec.structs import replace
 
@@ -15,6 +15,7 @@ from tracker.clicks.sources import referrer_host
 from tracker.clicks.visit import Visit, without_stuck_text
 from tracker.errors import ErrorCode, NotFound
 from tracker.links.cache import LinkCache
+from tracker.links.destination import location_of
 from tracker.links.domain import ServedName
 from tracker.links.domains import Domains
 from tracker.links.hostnames import canonical_hostname
@@ -88,11 +89,25 @@ class CustomPaths:
         link: CachedLink | None,
     ) -> None:
         if link is not None:
+            if self._leads_to_a_path(domain, link):
+                raise NotFound("short link: leads to a path of its domain")
             self._redirect.record(visit, waiter, domain, link)
         elif visit is sent and (of_slug := _without_stuck_text(sent)):
             self._find(domain, sent, of_slug, waiter)
         else:
             notify(waiter, waiter.set_result, self._without_link(domain, sent))
+
+    def _leads_to_a_path(self, domain: ServedName, link: CachedLink) -> bool:
+        """Return whether the destination is a path of the domain that a link in memory has.
+
+        In a loop of paths it is, after one round.
+        """
+        if link.domain_name not in link.destination_url:
+            return False
+        location, host = location_of(link.destination_url)
+        name = name_of(urlsplit(location).path[1:])
+        known = self._links.peek(keys.link(domain.namespace, domain.form_of(name)))
+        return host == link.domain_name and known is not None and known.value is not None
 
     def _without_link(self, domain: ServedName, visit: Visit) -> Answer:
         """Answer the path of a proven custom domain that leads to no link. Raises NotFound."""

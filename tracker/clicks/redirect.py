@@ -122,7 +122,9 @@ class Redirect:
         namespace = self._domains.namespace(domain, named) if host or named else ""
         if namespace is None:
             raise NotFound("d: no such domain" if named else "short link: not found")
-        if namespace and domain is not None:
+        if not namespace:
+            domain = None  # whoever claims the name, this is a link of the default domain
+        if domain is not None:
             _check(slug)
             slug = domain.form_of(slug)
         name = keys.link(namespace, slug)

@@ -138,3 +138,23 @@ async def test_while_no_store_can_tell_whose_a_host_is_only_the_services_paths_a
     monkeypatch.setattr(Domains, "by_name", unavailable)
     assert (await world.client.get("/healthz", Host=PROVEN)).status == 200
     assert (await world.client.get("/abc", Host=PROVEN)).status == 503
+
+
+async def test_a_path_that_leads_to_itself_is_not_found_and_records_nothing(world: World) -> None:
+    domain = await proven(world)
+    own = f"https://{PROVEN}"
+    for slug, url in (
+        ("self", f"{own}/self/?a=1"),
+        ("one", f"{own}/tw%6f"),
+        ("two", f"{own}/one"),
+        ("away", f"{own}/page"),
+        ("root", own),
+        ("other", f"https://example.com/?from={PROVEN}/other"),
+    ):
+        await create_link(world.services, world.account.id, slug, url, domain=domain)
+    expected = dict.fromkeys(("/one", "/away", "/root", "/other"), 302)
+    expected |= dict.fromkeys(("/self", "/two"), 404)
+    expected["/c/self"] = 302  # whoever sends only /c/ here has pages of such paths
+    for path, status in expected.items():
+        assert (await world.client.get(path, Host=PROVEN)).status == status, path
+    assert len(await journaled_clicks(world.services)) == 5

@@ -121,3 +121,19 @@ async def test_a_url_on_a_name_that_is_served_later_ends_at_the_visit(world: Wor
     await world.client.get("/x", Host="later.example")
     for host in (NAME, "later.example"):
         assert (await world.client.get("/x", Host=host)).status == 404
+
+
+async def test_a_mere_claim_to_a_name_answers_for_no_link_of_the_service(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    domains = world.services.links.domains
+    monkeypatch.setattr(domains, "_serve_claimed", False)
+    claim = await domains.create(world.account.id, "www.tracker.test")
+
+    async def nothing(*_: object) -> None: ...
+
+    await domains.change(claim.id, {"expired_url": OVER}, nothing)
+    await create_link(world.services, world.account.id, "abc", expires_at=PAST)
+    for path in ("/c/abc", "/api/click?s=abc"):
+        answer = await world.client.get(path, Host="www.tracker.test")
+        assert (answer.status, answer.headers["X-Error-Code"]) == (404, "link_expired")

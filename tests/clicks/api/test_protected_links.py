@@ -9,6 +9,7 @@ import pytest
 from tests.clicks.api.both_paths import BOTH_PATHS
 from tests.clicks.protected import PASSWORD, create_protected, pass_of, type_in
 from tests.factories import CHROME, LANDING, create_link
+from tests.links.names.on_domains import proven
 from tests.syntax.accept_fields import NAVIGATIONS
 from tests.web.each import each_case
 from tests.web.records import journaled_clicks
@@ -64,6 +65,36 @@ async def test_a_pass_keeps_to_the_path_as_it_was_visited(
     opened = await type_in(world.client, path, PASSWORD)
     assert opened.status == 303
     assert f"; Path={cookie_path}; Max-Age" in opened.headers["Set-Cookie"]
+
+
+async def test_a_path_of_a_custom_domain_is_opened_as_often_as_its_limit_allows(
+    world: World,
+) -> None:
+    domain = await proven(world.services, world.account.id)
+    over = "https://example.com/over"
+    settings = {"paths": ["a b/\u00e9"], "max_clicks": 2, "expired_url": over, "domain": domain}
+    await create_protected(world.services, world.account.id, slug="abc", **settings)
+    sent = {"Host": domain.domain_name, "User-Agent": "Mozilla/5.0 (X11; Linux) Firefox/130.0"}
+    for path in ("/abc", "/abc/", "/abc,", "/a%20b/%C3%A9", "/a%20b%2f%c3%a9/"):
+        assert (await world.client.get(path, **sent)).status == 401
+        wrong = await type_in(world.client, path, "wrong", **sent)
+        assert (wrong.status, "Set-Cookie" in wrong.headers) == (401, False)
+    for path, leads_to in (
+        ("/abc/", LANDING),
+        ("/a%20b%2F%C3%A9/?a=1", LANDING),
+        ("/abc", over),
+        (f"/c/abc?d={domain.domain_name}", over),
+    ):
+        opened = await type_in(world.client, path, PASSWORD, **sent)
+        assert opened.status == 303
+        assert opened.headers["Location"].startswith(leads_to), path
+        cookie_path = path.partition("?")[0].rstrip("/")
+        assert f"; Path={cookie_path}; " in opened.headers["Set-Cookie"]
+        assert opened.headers["Cache-Control"] == "no-store"
+    for method in ("GET", "HEAD"):
+        again = await world.client.request(method, "/abc", {**sent, "Cookie": pass_of(opened)})
+        assert (again.status, again.headers["Location"]) == (302, over)
+    assert len(await journaled_clicks(world.services)) == 2
 
 
 async def test_over_https_a_pass_is_secure(world: World) -> None:
