@@ -90,7 +90,7 @@ def event_config_cache(
 
 def names_of_event_configs(cache: EventConfigCache) -> Names:
     return Names(
-        cache, "event_configs", _NOT_ARCHIVED, ["pbk"], lambda row: keys.event_config(row["pbk"])
+        cache, "event_configs", _NOT_ARCHIVED, ["pbk"], lambda row: [keys.event_config(row["pbk"])]
     )
 
 

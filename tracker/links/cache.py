@@ -62,14 +62,9 @@ def keys_of_link(link: Mapping[str, Any]) -> list[str]:
     return [keys.link(namespace, form) for form in forms]
 
 
-def _key_of_slug(link: Mapping[str, Any]) -> str:
-    forms = (form for form in link.get("names", ()) if form.startswith("/"))
-    return keys.link(namespace_of(link["domain_id"]), next(forms, link["slug"]))
-
-
 def names_of_links(cache: LinkCache) -> Names:
     fields = ["domain_id", "slug", "names"]
-    return Names(cache, "links", {"archived": False}, fields, _key_of_slug)
+    return Names(cache, "links", {"archived": False}, fields, keys_of_link)
 
 
 def link_cache(stores: StoreServices, max_values: int, misses: Allowance) -> LinkCache:
@@ -126,5 +121,5 @@ def names_of_domains(cache: DomainCache) -> Names:
         "domains",
         {"quarantined_until": None},
         ["domain_name"],
-        lambda row: keys.domain(row["domain_name"]),
+        lambda row: [keys.domain(row["domain_name"])],
     )

@@ -170,3 +170,27 @@ async def test_two_that_differ_in_case_are_never_both_created_during_the_switch(
         assert len(created) == 8
     else:
         assert answer.status == 400
+
+
+async def test_a_refused_switch_takes_nothing_from_one_that_succeeds_meanwhile(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    services, steps = world.services, 0
+    domain = await proven(services, world.account.id)
+    await on(services, domain, "Spring")
+    rival = await on(services, domain, "other", "spring")
+    run = run_in_transaction
+
+    async def overtaken(*arguments: Any) -> Any:
+        nonlocal steps
+        steps += 1
+        is_first_piece, result = steps == 2, await run(*arguments)
+        if is_first_piece:
+            await services.links.links.change(rival.id, {"paths": []})
+            assert (await switched(world, domain, False)).status == 200
+        return result
+
+    monkeypatch.setattr(folding, "run_in_transaction", overtaken)
+    assert (await switched(world, domain, False)).status == 400
+    await on(services, domain, "New")
+    assert await leads_to(services, "new") == url_of("New")

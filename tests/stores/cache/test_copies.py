@@ -14,6 +14,7 @@ from tests.stores.cache.cached_thing import NAME, NEW, OLD, Thing, ThingLookup, 
 from tests.stores.redis.own_redis import OwnRedis, own_redis
 from tests.waiting import becomes
 from tracker.ids import new_id
+from tracker.links.domain import namespace_of
 from tracker.loops import cancel_and_wait
 from tracker.service.services import Services
 from tracker.stores.cache import filling
@@ -155,12 +156,14 @@ async def test_a_new_redis_is_filled_once_and_again_after_it_was_emptied(
     archived = await create_link(services, new_id(), "gone")
     await services.links.links.change(archived.id, {"archived": True})
     config = await create_event_config(services)
-    await services.links.domains.create(new_id(), "go.example")
+    domain = await services.links.domains.create(new_id(), "go.example")
+    await create_link(services, domain.account_id, "abc", domain=domain, paths=["a/b"])
     names = [keys.link("", link.slug), keys.domain("go.example"), keys.event_config(config.pbk)]
+    names += [keys.link(namespace_of(domain.id), name) for name in ("abc", "a/b")]
     for _ in range(2):
         await redis.flushall()
-        assert await services.copy_filler.fill() == 3
-        assert await redis.exists(*names) == 3
+        assert await services.copy_filler.fill() == len(names)
+        assert await redis.exists(*names) == len(names)
         assert await redis.exists(keys.link("", "gone")) == 0
         assert await services.copy_filler.fill() == 0
 

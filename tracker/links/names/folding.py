@@ -44,12 +44,16 @@ class Folding:
             raise BadRequest(message, code=ErrorCode.ALREADY_TAKEN)
 
     async def _set_folds(self, account_id: UUID, domain_id: UUID, folds: bool) -> None:
-        """Have links that are created from now on get folded names, or not."""
+        """Have links that are created from now on get folded names, or not.
+
+        A domain that ignores case by now, by another request, keeps them.
+        """
+        wanted = {"_id": domain_id, "case_sensitive": {"$ne": False}}
         update = {"$set": {"folds": folds}, "$inc": {"version": 1}}
 
         async def work(session: MongoSession) -> None:
             domains = self._database["domains"]
-            await domains.update_one({"_id": domain_id}, update, session=session)
+            await domains.update_one(wanted, update, session=session)
             await conflict_with_creations(self._database, account_id, session)
 
         await run_in_transaction(self._database, work)

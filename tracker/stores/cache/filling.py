@@ -39,7 +39,7 @@ class Names(NamedTuple):
     collection: str
     matching: Mapping[str, Any]
     fields: Sequence[str]
-    name_of: Callable[[Mapping[str, Any]], str]
+    names_of: Callable[[Mapping[str, Any]], Sequence[str]]
 
 
 class CopyFiller:
@@ -106,5 +106,7 @@ class CopyFiller:
                 )
                 if not rows:
                     break
-                yield names.cache, [names.name_of(row) for row in rows]
+                found = [name for row in rows for name in names.names_of(row)]
+                for first in range(0, len(found), NAMES_AT_ONCE):
+                    yield names.cache, found[first : first + NAMES_AT_ONCE]
                 after = {"_id": {"$gt": rows[-1]["_id"]}}
