@@ -52,7 +52,7 @@ class Domains:
         self._database = mongodb.database
         self._domains = mongodb["domains"]
         self._reads = mongodb.reads
-        self._pages = Pages(mongodb.reads, "domains", Domain)
+        self._pages = Pages(mongodb.reads, "domains", Domain, begun=FILES)
         self._texts = Batch[UUID, dict[str, str] | None](self._find_texts, 50)
         self._cache = cache
         self._serve_claimed = serve_claimed

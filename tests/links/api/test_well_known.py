@@ -77,7 +77,25 @@ async def test_a_text_that_breaks_a_rule_is_refused_with_field_and_rule(world: W
     ):
         response = await change(world, domain, **{field: text})
         assert (response.status, response.error.partition(" (")[0]) == (400, f"{field}: {rule}")
-    assert (await change(world, domain, assetlinks=most)).json()["assetlinks"] == most
+    assert (await change(world, domain, assetlinks=most)).status == 200
+    texts = (await world.api.get(f"{PATH}/{domain['id']}")).json()
+    assert (texts["assetlinks"], texts["apple_app_site_association"]) == (most, None)
+
+
+async def test_a_list_tells_whether_there_are_texts_and_has_none(world: World) -> None:
+    added = [await add(world.api, world.account, f"{name}.example") for name in "abc"]
+    text = '{"a": "' + "\u00e9" * 30_000 + '"}'
+    changed = await change(world, added[1], apple_app_site_association=text)
+    await change(world, added[2], apple_app_site_association=text)
+    await change(world, added[2], apple_app_site_association=None, assetlinks="[]")
+    response = await world.api.get(f"{PATH}?accountId={world.account.id}")
+    names = ("has_apple_app_site_association", "has_assetlinks")
+    shown = [[row[name] for name in names] for row in response.json()["rows"]]
+    assert shown == [[False, True], [True, False], [False, False]]
+    assert [changed.json()[name] for name in names] == [True, False]
+    assert len(changed.body) < len(response.body) < 10_000
+    [listed], _ = await world.services.links.domains.page(world.account.id, 2, 1)
+    assert listed.apple_app_site_association == "{"
 
 
 async def test_the_audit_log_says_that_a_text_changed_and_has_none(world: World) -> None:

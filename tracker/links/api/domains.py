@@ -88,6 +88,13 @@ class DomainRecord(msgspec.Struct, kw_only=True):
     root_url: VisitorUrl | None
     not_found_url: VisitorUrl | None
     expired_url: VisitorUrl | None
+    has_apple_app_site_association: bool
+    has_assetlinks: bool
+
+
+class WholeDomain(DomainRecord, kw_only=True):
+    """A custom domain with its texts for apps, which lists leave out."""
+
     apple_app_site_association: AppText | None
     assetlinks: AppText | None
 
@@ -147,6 +154,8 @@ async def _show(services: LinkServices, domains: Sequence[Domain]) -> list[Domai
             verification=_required_records(services, one),
             links=counts.get(one.id, 0),
             last_check=one.last_check and record_of(DnsCheckRecord, one.last_check),
+            has_apple_app_site_association=bool(one.apple_app_site_association),
+            has_assetlinks=bool(one.assetlinks),
         )
         for one in domains
     ]
@@ -162,6 +171,14 @@ async def list_own(call: LinkCall[AccountPage, Nothing]) -> Page[DomainRecord]:
     """List custom domains, newest first."""
     async with call.services.long_lists.permit(call.account_id):
         return await DOMAINS.list_page(call, call.services.domains)
+
+
+@endpoint("GET", "/api/domains/{id}", "domains:read")
+async def get(call: LinkCall[Nothing, Nothing]) -> WholeDomain:
+    """Show a custom domain, with its texts for apps."""
+    domain = await DOMAINS.find(call)
+    texts = {name: getattr(domain, name) for name in FILES}
+    return WholeDomain(**msgspec.structs.asdict(await DOMAINS.show(call, domain)), **texts)
 
 
 @endpoint(

@@ -2,7 +2,7 @@
 
 import { api } from "console/core/api";
 import { FormFields, namesOf, useFields } from "console/core/fields";
-import { useAction } from "console/core/hooks";
+import { useAction, useLoad } from "console/core/hooks";
 import { html } from "console/core/html";
 import { Button, ErrorNote } from "console/core/parts";
 import { toast } from "console/core/toasts";
@@ -19,8 +19,17 @@ const FIELDS = [
   { name: "case_sensitive", label: "Upper and lower case differ in links", checkbox: true },
 ];
 
-/** The dialog. */
-export function DomainSettings({ domain, onClose, onDone }) {
+/** The dialog, once the domain is there with its texts, which the list leaves out. */
+export function DomainSettings({ domain: { id }, onClose, onDone }) {
+  const { data, error } = useLoad((signal) => api.get(`/api/domains/${id}`, {}, signal), [id]);
+  if (data) return html`<${Settings} domain=${data} ...${{ onClose, onDone }} />`;
+  return (
+    error &&
+    html`<${Dialog} title="Settings" onClose=${onClose}><${ErrorNote} ...${{ error }} /><//>`
+  );
+}
+
+function Settings({ domain, onClose, onDone }) {
   const names = namesOf(FIELDS);
   const { fields, set } = useFields(
     Object.fromEntries(names.map((name) => [name, domain[name] ?? ""])),
