@@ -1,16 +1,23 @@
 """`/api/domains/{id}/unknown-paths`: pages, and what is left out once it has a link."""
 
+from datetime import timedelta
 from typing import Any
+
+import pytest
 
 from tests.factories import create_link
 from tests.web.world import World
 from tracker.clock import iso, now
+from tracker.links.site import unknown_paths
 
 
-async def test_paths_are_listed_by_page_until_a_link_has_them(world: World) -> None:
+async def test_paths_are_listed_by_page_until_a_link_has_them(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
     links = world.services.links
     domain = await links.domains.create(world.account.id, "go.example")
-    began = now()
+    times = [now() + timedelta(seconds=second) for second in range(4)]
+    monkeypatch.setattr(unknown_paths, "now", iter(times).__next__)
     for path in ("old", "old", "sp/ri ng", "taken"):
         links.unknown_paths.record(domain.id.hex, path, "news.example", "192.0.2.1")
         await links.unknown_paths.store()
@@ -30,5 +37,5 @@ async def test_paths_are_listed_by_page_until_a_link_has_them(world: World) -> N
     assert found["pagination"] == {"page": 2, "pageSize": 1, "totalRows": 2, "totalPages": 2}
     assert found["did_not_fit"] == 0
     [row] = found["rows"]
-    assert iso(began) <= row.pop("first_at") <= row.pop("last_at") <= iso(now())
+    assert [row.pop("first_at"), row.pop("last_at")] == [iso(at) for at in times[:2]]
     assert row == {"path": "old", "host": "go.example", "count": 2, "referrer": "news.example"}
