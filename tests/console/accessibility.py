@@ -22,7 +22,7 @@ NARROW: Final[ViewportSize] = {"width": 360, "height": 740}
 
 def path_of(route: str, scene: Scene) -> str:
     ids = {"links": scene.link, "webhooks": scene.webhook, "conversions": scene.event}
-    ids["imports"] = scene.imported
+    ids |= {"imports": scene.imported, "domains": scene.domain}
     return re.sub(r"(\w+)/:id", lambda match: f"{match[1]}/{ids[match[1]]}", route)
 
 
@@ -37,7 +37,8 @@ async def violations(page: Page) -> list[str]:
 
 
 async def assert_accessible(page: Page) -> None:
-    """Check the page in both themes."""
+    """Check the page in both themes, between which no colour fades."""
+    await page.emulate_media(reduced_motion="reduce")
     assert await violations(page) == []
     await page.emulate_media(color_scheme="dark")
     assert await violations(page) == []

@@ -35,6 +35,7 @@ class Scene(NamedTuple):
     webhook: UUID
     event: int
     imported: UUID
+    domain: UUID
 
 
 async def create_scene(services: Services, account_id: UUID) -> Scene:
@@ -48,7 +49,9 @@ async def create_scene(services: Services, account_id: UUID) -> Scene:
         internal_name=HOSTILE,
         tags=[tag.id],
     )
-    await services.links.domains.create(account_id, "go.example.com")
+    domain = await services.links.domains.create(account_id, "go.example.com")
+    services.links.unknown_paths.record(domain.id.hex, HOSTILE, HOSTILE, "192.0.2.1")
+    await services.links.unknown_paths.store()
     config = await create_event_config(services, account_id, name=HOSTILE)
     webhook = await create_webhook(services, account_id)
     click = make_click(
@@ -95,4 +98,4 @@ async def create_scene(services: Services, account_id: UUID) -> Scene:
     refused = ImportRow(number=0, row=1, outcome="refused", field="path", reason=HOSTILE)
     row = msgspec.structs.replace(refused, text=HOSTILE, destination_url=HOSTILE)
     await services.imports.rows.put(imported.id, [row])
-    return Scene(link.id, webhook.id, EVENT_ID, imported.id)
+    return Scene(link.id, webhook.id, EVENT_ID, imported.id, domain.id)
