@@ -10,7 +10,11 @@ import msgspec
 from tracker.access.passwords import is_supported_hash
 from tracker.ids import SLUG
 from tracker.imports.item import Loss, SourceLink, SourcePassword
-from tracker.links.api.option_schema import MAX_NOTES_CHARACTERS, MAX_PASSWORD_CHARACTERS
+from tracker.links.api.option_schema import (
+    MAX_CLICKS,
+    MAX_NOTES_CHARACTERS,
+    MAX_PASSWORD_CHARACTERS,
+)
 from tracker.links.api.short_link_schema import NewShortLink
 from tracker.links.domain import Domain
 from tracker.links.names.names import names_of
@@ -70,6 +74,8 @@ def candidate(item: SourceLink, domain: Domain | None) -> Candidate:
         value = getattr(item, option)
         if value is not None:
             fields[option] = value
+    if item.max_clicks is not None and not 0 < item.max_clicks <= MAX_CLICKS:
+        raise Refused("max_clicks", f"must be 1 to {MAX_CLICKS:,}")
     if item.password is not None and not is_kept(item.password):
         losses.append(Loss("password", "does not come along, so the link is inactive"))
     named = [_CONTROL.sub(" ", one) for one in item.tags]

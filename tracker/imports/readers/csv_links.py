@@ -25,8 +25,8 @@ Headings = Mapping[str, str]
 
 _LINK_HEADINGS: Final[Headings] = {
     "id": "linkid id",
-    "source_url": "customlink custombitlink shortlink shorturl link bitlink source",
-    "aliases": "link bitlink",
+    "source_url": "sourceurl customlink custombitlink shortlink shorturl link bitlink source",
+    "aliases": "aliases link bitlink",
     "domain_name": "domain domainname host",
     "path": "shortcode slug keyword path alias backhalf code shortid key address",
     "destination_url": "destinationurl longurl target destination originalurl longlink url",

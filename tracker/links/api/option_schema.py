@@ -80,8 +80,9 @@ Paths = Annotated[
 ]
 
 
+MAX_CLICKS: Final = 1_000_000_000
 MaxClicks = Annotated[
-    int, Meta(ge=1, le=1_000_000_000, description="people's clicks until it has expired; null: any")
+    int, Meta(ge=1, le=MAX_CLICKS, description="people's clicks until it has expired; null: any")
 ]
 
 
