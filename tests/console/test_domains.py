@@ -5,6 +5,7 @@ import pytest
 from playwright.async_api import expect
 
 from config.settings import Settings
+from tests.console.accessibility import assert_accessible
 from tests.console.conftest import OpenConsole
 from tests.dns.dns_server import DnsServer
 from tests.factories import create_link
@@ -84,6 +85,7 @@ async def test_the_settings_of_a_domain_are_changed_and_a_broken_rule_is_at_its_
         settings = page.get_by_role("button", name=f"Settings of {NAME}")
         await settings.click()
         await page.get_by_label("Unknown paths").fill("shop.example/lost")
+        await assert_accessible(page)
         await page.get_by_label("assetlinks.json").fill("{}")
         save = page.get_by_role("button", name="Save")
         await save.click()

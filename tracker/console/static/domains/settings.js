@@ -19,7 +19,7 @@ const FIELDS = [
   { name: "case_sensitive", label: "Upper and lower case differ in links", checkbox: true },
 ];
 
-/** The dialog, once the domain is there with its texts, which the list leaves out. */
+/** The dialog, once the domain is there with its texts, which the list leaves out. `onDone` gets it. */
 export function DomainSettings({ domain: { id }, onClose, onDone }) {
   const { data, error } = useLoad((signal) => api.get(`/api/domains/${id}`, {}, signal), [id]);
   if (data) return html`<${Settings} domain=${data} ...${{ onClose, onDone }} />`;
@@ -40,9 +40,8 @@ function Settings({ domain, onClose, onDone }) {
       return [name, value === "" ? null : value];
     });
     const changed = typed.filter(([name, value]) => value !== domain[name]);
-    await api.patch(`/api/domains/${domain.id}`, Object.fromEntries(changed));
+    onDone(await api.patch(`/api/domains/${domain.id}`, Object.fromEntries(changed)));
     toast("Saved");
-    onDone();
     onClose();
   });
   const footer = html`

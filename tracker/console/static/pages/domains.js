@@ -26,6 +26,11 @@ export default function Domains() {
   useShortcut("c", "Add a domain", add);
   const close = () => setOpen(null);
   const rows = domains.data?.rows;
+  const put = (saved) =>
+    domains.set((data) => ({
+      ...data,
+      rows: data.rows.map((one) => (one.id === saved.id ? { ...one, ...saved } : one)),
+    }));
 
   return html`
     <${PageHeader}
@@ -52,7 +57,7 @@ export default function Domains() {
     ${open?.kind === "add" && html`<${AddDialog} onClose=${close} onDone=${domains.reload} />`}
     ${
       open?.kind === "settings" &&
-      html`<${DomainSettings} domain=${open.domain} onClose=${close} onDone=${domains.reload} />`
+      html`<${DomainSettings} domain=${open.domain} onClose=${close} onDone=${put} />`
     }
     ${
       open?.kind === "delete" &&
@@ -66,7 +71,7 @@ function NoDomains({ add }) {
     add && html`<${Button} kind="main" icon="plus" onClick=${add}>Add your first domain<//>`;
   return html`<${Empty} title="No domains yet" action=${action}>
     <p>
-      Visitors trust <code>go.yourshop.example/c/spring</code> more than a name that they do not
+      Visitors trust <code>go.yourshop.example/spring</code> more than a name that they do not
       know. You need access to the DNS of your domain.
     </p>
   <//>`;
