@@ -46,6 +46,41 @@ async def test_a_link_is_edited_paused_archived_and_its_history_names_who_did_it
     assert (found.internal_name, found.active, found.archived) == ("Summer", False, False)
 
 
+async def test_more_paths_are_typed_one_a_line_and_a_taken_one_is_named_at_the_field(
+    open_console: OpenConsole, services: Services, account: Account
+) -> None:
+    domain = await services.links.domains.create(account.id, "go.shop.example")
+    await services.links.domains.verify(domain.id)
+    await create_link(services, account.id, "taken", domain_id=domain.id)
+    link = await create_link(services, account.id, "spring", domain_id=domain.id, paths=["old"])
+    async with open_console(f"/console/links/{link.id}", "400 (Bad Request)") as page:
+        await page.get_by_role("button", name="Edit", exact=True).click()
+        dialog = page.get_by_role("dialog")
+        paths = dialog.get_by_label("More paths")
+        await expect(paths).to_have_value("old")
+        await paths.fill("taken\nold")
+        await dialog.get_by_role("button", name="Save").click()
+        await expect(paths).to_have_attribute("aria-invalid", "true")
+        await expect(dialog.get_by_text("already taken")).to_be_visible()
+        await paths.press("Control+a")
+        await page.keyboard.type("summer/sale")
+        await page.keyboard.press("Enter")  # a new line, and not the form
+        await page.keyboard.type(" 100%25 ")
+        await dialog.get_by_role("button", name="Save").click()
+        await expect(page.locator(".facts").get_by_text("summer/sale, 100%25")).to_be_visible()
+        changed = await services.links.links.find(link.id)
+        assert changed is not None
+        assert changed.paths == ["summer/sale", "100%25"]
+        await page.get_by_role("button", name="Edit", exact=True).click()
+        await expect(paths).to_have_value("summer/sale\n100%25")
+        await paths.fill("")
+        await dialog.get_by_role("button", name="Save").click()
+        await expect(dialog).not_to_be_visible()
+    removed = await services.links.links.find(link.id)
+    assert removed is not None
+    assert removed.paths == []
+
+
 async def test_clicks_before_the_import_are_told_beside_the_report(
     open_console: OpenConsole, services: Services, account: Account
 ) -> None:
@@ -127,7 +162,7 @@ async def test_the_options_of_a_link_are_set_shown_and_taken_back(
         await page.get_by_role("button", name="Edit", exact=True).click()
         dialog = page.get_by_role("dialog")
         await dialog.get_by_text("More options").click()
-        await dialog.get_by_label("Ends").fill("2099-01-31T09:30")
+        await dialog.get_by_label("Ends", exact=True).fill("2099-01-31T09:30")
         await dialog.get_by_label("Status").select_option("301")
         await dialog.get_by_role("button", name="Save").click()
         await expect(dialog.get_by_text("301 is permanent")).to_be_visible()
@@ -146,7 +181,7 @@ async def test_the_options_of_a_link_are_set_shown_and_taken_back(
         assert (changed.redirect_status, changed.notes) == (307, "For the leaflet")
         assert changed.max_clicks == 1000
         await page.get_by_role("button", name="Edit", exact=True).click()
-        await dialog.get_by_label("Ends").fill("")
+        await dialog.get_by_label("Ends", exact=True).fill("")
         await dialog.get_by_role("button", name="Save").click()
         await expect(dialog).not_to_be_visible()
     taken_back = await services.links.links.find(link.id)

@@ -5,6 +5,7 @@ from typing import Any
 import msgspec
 from playwright.async_api import expect
 
+from tests.console.accessibility import assert_accessible
 from tests.console.conftest import OpenConsole
 from tests.factories import create_link
 from tracker.access.roles import Role
@@ -135,6 +136,9 @@ async def test_options_of_selected_links_are_set_for_all_and_what_is_left_stays(
         await page.get_by_role("region", name="Selected links").get_by_text("Options").click()
         dialog = page.get_by_role("dialog")
         await expect(dialog.get_by_label("Parameter of the click id")).to_have_value("subid")
+        for of_one_link in ("Password", "More paths", "External id", "Notes"):
+            await expect(dialog.get_by_label(of_one_link)).to_have_count(0)
+        await assert_accessible(page)
         await expect(dialog.get_by_label("Before and after")).to_have_value("")
         await dialog.get_by_label("Starts").fill("2099-01-31T09:30")
         await dialog.get_by_role("button", name="Save").click()

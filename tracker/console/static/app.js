@@ -19,7 +19,7 @@ const ROUTES = [
   ["/console/links", "console/pages/links"],
   ["/console/links/:id", "console/pages/link"],
   ["/console/imports", "console/pages/imports"],
-  ["/console/imports/:id", "console/pages/imports"],
+  ["/console/imports/:id", "console/pages/import"],
   ["/console/conversions", "console/pages/conversions"],
   ["/console/conversions/refused", "console/pages/refused-postbacks"],
   ["/console/conversions/:id", "console/pages/conversion"],
