@@ -23,7 +23,7 @@ async def pieces_of(data: bytes, size: int) -> AsyncIterator[bytes]:
         yield data[at : at + size]
 
 
-async def _collected(items: AsyncIterator[SourceItem]) -> list[SourceItem]:
+async def collected(items: AsyncIterator[Result]) -> list[Result]:
     return [item async for item in items]
 
 
@@ -40,7 +40,7 @@ def format_of(source: str, data: bytes) -> FileFormat:
 def read(source: str, data: bytes) -> list[SourceItem]:
     """Return the items of a file, which are the same wherever it is cut."""
     read_pieces = format_of(source, data).read
-    first, *others = (run_alone(_collected(read_pieces(pieces_of(data, size)))) for size in SIZES)
+    first, *others = (run_alone(collected(read_pieces(pieces_of(data, size)))) for size in SIZES)
     assert all(items == first for items in others)
     return first
 
@@ -65,4 +65,4 @@ class TableApi:
 def read_api(source: str, api: TableApi) -> list[SourceItem]:
     reader = SOURCES[source].read_api
     assert reader is not None
-    return run_alone(_collected(reader(api)))
+    return run_alone(collected(reader(api)))

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.imports.reading import format_of, pieces_of, read, run_alone
+from tests.imports.reading import collected, format_of, pieces_of, read, run_alone
 from tracker.imports.item import RefusedRow, SourceItem, SourceLink
+from tracker.imports.readers import fields
 from tracker.imports.readers.csv_links import columns_of, csv_batches
 from tracker.imports.source import Preview
 
@@ -93,14 +94,25 @@ def test_a_quote_that_nothing_closes_is_a_character() -> None:
     ]
 
 
+def test_a_field_above_the_limit_of_a_record_ends_the_reading_wherever_it_is_cut() -> None:
+    rows = b'path,url,title\na,https://ex.test/,"%s"\n' % (b"x" * 4_300_000)
+    for size in (1_100_000, len(rows)):
+        *_, last = run_alone(collected(format_of("csv", rows).read(pieces_of(rows, size))))
+        assert isinstance(last, RefusedRow | SourceLink) and last.row == 2
+
+
+def test_rows_that_are_refused_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fields, "MAX_REFUSED", 300)
+    *found, last = read("csv", b"path,url\n" + b"a\n" * 1000)
+    assert 300 < len(found) < 600 and isinstance(last, RefusedRow)
+    assert last.reason == "more than 300 are refused; the rest is left"
+
+
 def chosen(columns: Mapping[str, int], data: bytes) -> list[SourceItem]:
     mapping = format_of("csv", data).mapping
     assert mapping is not None
 
-    async def collected() -> list[SourceItem]:
-        return [item async for item in mapping.read(pieces_of(data, 7), columns)]
-
-    return run_alone(collected())
+    return run_alone(collected(mapping.read(pieces_of(data, 7), columns)))
 
 
 def test_columns_that_the_user_chooses_are_read_below_headings_or_without() -> None:
@@ -148,7 +160,5 @@ def test_rows_are_the_same_wherever_a_file_is_cut(rows: list[list[str]], data: A
     text = written.getvalue().encode()
     size = data.draw(st.integers(1, len(text)))
 
-    async def collected() -> list[list[str]]:
-        return [row async for batch in csv_batches(pieces_of(text, size)) for row in batch]
-
-    assert run_alone(collected()) == [["a", "b", "c"], *rows]
+    batches = run_alone(collected(csv_batches(pieces_of(text, size))))
+    assert [row for batch in batches for row in batch] == [["a", "b", "c"], *rows]

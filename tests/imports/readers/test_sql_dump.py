@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from tests.imports.reading import pieces_of, run_alone
 from tracker.imports.item import RefusedRow, SourceItem
+from tracker.imports.readers import sql_dump
 from tracker.imports.readers.fields import refused
 from tracker.imports.readers.sql_dump import SqlRow, sql_format
 
@@ -80,6 +81,14 @@ def test_a_dump_that_ends_in_the_middle_is_told_after_its_rows(text: str) -> Non
     assert rows == [["1", "2"]]
     assert isinstance(item, RefusedRow)
     assert (item.row, item.field) == (2, "file") and item.reason.startswith("ends in the middle")
+
+
+def test_tables_in_memory_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sql_dump, "MAX_TABLES", 2)
+    names = ("other", "a", "b", "x_t", "y_t", "z_t")
+    dump = "".join(f"CREATE TABLE {name} (a int, b int);" for name in names)
+    reason = "has more than 2 tables of such names"
+    assert rows_of(dump.encode()) == ([], [RefusedRow(row=1, field="file", reason=reason)])
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,10 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+import pytest
+
 from tests.imports.reading import TableApi, read_api, read_sample
+from tracker.errors import BadRequest
 from tracker.imports.item import Loss, RefusedRow, SourceLink, SourcePassword
 
 CREATED = datetime(2026, 2, 1, 10, tzinfo=UTC)
@@ -91,7 +94,7 @@ PAGES = [
     ],
     [],
 ]
-AFTER = {None: 0, "link_100": 1, "link_105": 2}
+AFTER = {None: 0, "link_100": 1, "link_105": 2, "link_104": 2}
 
 
 def answer(path: str, parameters: Mapping[str, Any]) -> Any:
@@ -142,6 +145,20 @@ def test_the_api_gives_links_also_archived_and_disabled_ones() -> None:
     assert (last.row, last.field) == (105, "url") and "s3cret" not in last.text
 
 
+@pytest.mark.parametrize("deleted", ["link_100", "link_105", "link_104"])
+def test_a_link_that_is_deleted_while_pages_are_read_ends_nothing(deleted: str) -> None:
+    def answer_without(path: str, parameters: Mapping[str, Any]) -> Any:
+        after = parameters.get("startingAfter")
+        if after == deleted:
+            raise BadRequest("api: answered 422")
+        records = [one for page in PAGES for one in page]
+        at = next((i for i, one in enumerate(records, 1) if one["id"] == after), 0)
+        return records[at : at + 100]
+
+    found = read_api("dub", TableApi(answer_without))
+    assert [getattr(one, "row", 0) for one in found] == list(range(1, 106))
+
+
 def test_the_csv_gives_links_without_the_guard_of_formulas() -> None:
     assert read_sample("dub.csv") == [
         link(
@@ -170,4 +187,17 @@ def test_the_csv_gives_links_without_the_guard_of_formulas() -> None:
             text="link_5, https://go.ex.test/never, https://ex.test/, No,"
             " 2026-02-01T10:00:00.000Z, many",
         ),
+    ]
+
+
+def test_the_csv_of_the_columns_by_default_names_links_by_their_short_url() -> None:
+    assert read_sample("dub-default.csv") == [
+        link(
+            2,
+            id="go.ex.test/Spring/Sale",
+            path="Spring/Sale",
+            destination_url="https://ex.test/s?a=1,2",
+            clicks=42,
+            losses=(QUERY,),
+        )
     ]

@@ -9,6 +9,7 @@ import pytest
 
 from tests.imports.reading import TableApi, read, read_api, read_sample
 from tracker.imports.item import Loss, RefusedRow, SourceLink, SourcePassword
+from tracker.imports.sources import kutt
 
 ONE = "6f1c0000-0000-4000-8000-000000000001"
 TWO = "6f1c0000-0000-4000-8000-000000000002"
@@ -38,7 +39,7 @@ BANNED = SourceLink(
     pass_query=False,
     clicks=0,
 )
-LOCAL_TIME = Loss("expire_in", "a dump of MySQL has the server's local time: read as UTC")
+LOCAL_TIME = Loss("expire_in", "Kutt on MySQL writes the server's local time: read as UTC")
 changed = msgspec.structs.replace
 
 
@@ -70,6 +71,13 @@ def test_a_link_of_no_domain_and_one_of_another_scheme_are_refused() -> None:
         (4, "domain_id", "no domain of that id stands before it"),
         (5, "target", "must be an absolute http or https URL"),
     ]
+
+
+def test_domains_in_memory_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kutt, "_MAX_DOMAINS", 1)
+    dump = b"PRAGMA foreign_keys=OFF;\nINSERT INTO domains (id, address) VALUES (1,'a'),(2,'b');"
+    refused = RefusedRow(row=2, field="domains", reason="more than 1", text="2, b")
+    assert read("kutt", dump) == [refused]
 
 
 def test_a_database_of_sqlite_is_refused_with_the_command_that_dumps_it() -> None:
@@ -109,6 +117,7 @@ def test_the_api_gives_links_by_pages_whose_passwords_are_not_known() -> None:
             row=number + 1,
             notes="d",
             password=SourcePassword("unknown"),
+            losses=(LOCAL_TIME,),
         )
         for number in range(50)
     ]

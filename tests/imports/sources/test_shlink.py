@@ -4,8 +4,12 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import pytest
+
 from tests.imports.reading import TableApi, read_api, read_sample
+from tracker.errors import BadRequest
 from tracker.imports.item import Loss, RefusedRow, SourceItem, SourceLink, SourceVisit
+from tracker.imports.readers import fields
 
 QUERY = Loss(
     "query", "a visitor's parameter no longer replaces the destination's of that name: both stay"
@@ -98,7 +102,11 @@ def test_the_api_gives_links_whose_rules_are_losses_and_visits() -> None:
                 "maxVisits": 100,
             },
         ),
-        record("closed", forwardQuery=False, longUrl="https://ex.test/?a=1"),
+        # Older ones tell `visitsCount` alone.
+        {
+            **record("closed", forwardQuery=False, longUrl="https://ex.test/?a=1", visitsCount=0),
+            "visitsSummary": None,
+        },
         record("app", longUrl="whatsapp://send"),
     ]
     first, *rest = read_api("shlink", TableApi(Instance(links, visits=4, arrivals=0)))
@@ -204,6 +212,12 @@ def test_the_csvs_of_visits_tell_the_link_by_the_visited_url() -> None:
             country="DE",
         ),
     ]
+
+
+def test_visits_in_memory_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fields, "MAX_OF_A_SECOND", 2)
+    with pytest.raises(BadRequest, match="date: more than 2 visits are of one second"):
+        read_sample("shlink-visits.csv")
 
 
 def test_both_csvs_of_links_are_read() -> None:

@@ -5,7 +5,10 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+import pytest
+
 from tests.imports.reading import SAMPLES, TableApi, read_api, read_sample
+from tracker.access.passwords import Passwords
 from tracker.imports.item import Loss, RefusedRow, SourceLink, SourcePassword
 
 CREATED = datetime(2023, 11, 14, 22, 13, 20, tzinfo=UTC)
@@ -42,8 +45,11 @@ SINK = [
         2,
         "secret",
         "https://ex.test/?a=1",
-        # The password's last characters stand beside the hash, and are gone.
-        password=SourcePassword("pbkdf2", "pbkdf2-sha256$100000$c2FsdHNhbHQ$aGFzaGhhc2g_-w"),
+        # Of "open sesame", whose last characters stand beside the hash, and are gone.
+        password=SourcePassword(
+            "pbkdf2",
+            "pbkdf2-sha256$100000$c2FsdHNhbHRzYWx0c2FsdA$ZlyMsyg8UImDkg487RWJO6r2T2n9342nSd_dVylWWcI",
+        ),
         losses=(Loss("cloaking", "visitors are redirected, and see the destination's address"),),
     ),
     sink(3, "old", password=SourcePassword("plain", "pläin: [x]")),
@@ -90,14 +96,31 @@ def test_a_file_of_chhoto_gives_links_with_totals() -> None:
     ]
 
 
-def test_the_api_of_chhoto_is_read_from_the_newest_page_by_its_oldest_link() -> None:
+@pytest.mark.parametrize("deleted", ["l1", None])
+def test_the_api_of_chhoto_is_read_from_the_newest_page_by_its_oldest_link(
+    deleted: str | None,
+) -> None:
     names = [f"l{number}" for number in range(501)]
 
     def answer(path: str, parameters: Mapping[str, Any]) -> Any:
         assert path == "api/all"
-        end = names.index(parameters["page_after"]) if "page_after" in parameters else 501
-        found = names[max(0, end - parameters["page_size"]) : end]
+        after = parameters.get("page_after")
+        if after == deleted:
+            return [] if after else page(501, parameters["page_size"])
+        return page(names.index(after) if after else 501, parameters["page_size"])
+
+    def page(end: int, size: int) -> Any:
+        found = names[max(0, end - size) : end]
         return [{"shortlink": one, "longlink": "https://ex.test/", "hits": 0} for one in found]
 
     found = read_api("chhoto", TableApi(answer))
     assert found == [link(row, one, clicks=0) for row, one in enumerate([*names[1:], "l0"], 1)]
+
+
+async def test_a_hash_of_sink_is_that_of_its_password() -> None:
+    hashed = SINK[1]
+    assert isinstance(hashed, SourceLink) and hashed.password is not None
+    passwords = Passwords()
+    assert await passwords.verify(hashed.password.text, "open sesame")
+    assert not await passwords.verify(hashed.password.text, "ame")
+    passwords.close()

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from tests.imports.reading import TableApi, read_api, read_sample
+from tests.imports.reading import TableApi, read, read_api, read_sample
 from tracker.errors import BadRequest
 from tracker.imports.item import RefusedRow, SourceLink, SourceVisit
 
@@ -55,6 +55,16 @@ def test_a_dump_gives_links_and_visits() -> None:
         link(7, "käse", "https://ex.test/ü?a=(1)", created_at=created, clicks=1),
         RefusedRow(row=8, field="row", reason="is not as this source writes it"),
     ]
+
+
+def test_a_dump_of_phpmyadmin_tells_its_zone_in_double_quotes() -> None:
+    dump = (
+        b'-- phpMyAdmin SQL Dump\nSET time_zone = "-03:30";\n'
+        b"INSERT INTO `y_url` (`keyword`, `url`, `title`, `timestamp`, `ip`, `clicks`) VALUES\n"
+        b"('a', 'https://ex.test/', NULL, '2024-01-02 03:04:05', '', 0);\n"
+    )
+    created = datetime(2024, 1, 2, 6, 34, 5, tzinfo=UTC)
+    assert read("yourls", dump) == [link(1, "a", "https://ex.test/", created_at=created, clicks=0)]
 
 
 def test_the_csv_of_the_export_plugin_gives_links() -> None:
@@ -113,11 +123,16 @@ def test_with_the_plugin_the_api_gives_visits_too_numbered_from_the_oldest() -> 
         }
 
     visits = {"a": [log(1, "x", "DE"), log(0, "y", ""), log(1, "z", None)]}
+    large = "api: HTTPStreamClosedError"
 
     def answer(_: str, parameters: Mapping[str, Any]) -> Any:
         if parameters["action"] == "shlink-list":
-            links = [record("a", 4), record("b", 0)]
-            return {"result": [{**one, "keyword": one["shorturl"][-1]} for one in links]}
+            links = [record("big", 90_000), record("a", 4), record("b", 0)]
+            return {
+                "result": [{**one, "keyword": one["shorturl"].rpartition("/")[2]} for one in links]
+            }
+        if parameters["shortCode"] == "big":
+            raise BadRequest(large)
         return {"result": visits[parameters["shortCode"]]}
 
     def visit(second: int, number: int, agent: str, country: str = "") -> SourceVisit:
@@ -125,9 +140,11 @@ def test_with_the_plugin_the_api_gives_visits_too_numbered_from_the_oldest() -> 
         return SourceVisit(link_id="/a", at=at, number=number, user_agent=agent, country=country)
 
     assert read_api("yourls", TableApi(answer)) == [
-        listed(1, "a", 4),
+        listed(1, "big", 90_000),
+        RefusedRow(row=1, field="visits", reason=f"of big stay in its total: {large}"),
+        listed(2, "a", 4),
         visit(0, 0, "y"),
         visit(1, 0, "x", "DE"),
         visit(1, 1, "z"),
-        listed(2, "b", 0),
+        listed(3, "b", 0),
     ]

@@ -51,7 +51,8 @@ _NAMED: Final = re.compile(r"sep=([,;\t|])\r?\n")
 _LINE_END: Final = r"(?:\r\n|\n|\r(?=[^\n]))"
 _LINE: Final = re.compile(rf"[^\r\n]*+{_LINE_END}")
 
-csv.field_size_limit(MAX_CHARACTERS)
+# `batches` limits a text. Up to a piece of the file more than the limit may be in it.
+csv.field_size_limit(16 * MAX_CHARACTERS)
 
 
 class _Rows:

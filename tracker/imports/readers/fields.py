@@ -33,6 +33,12 @@ NO_RULES: Final = "a link has no rules: everybody gets its URL"
 NO_FRAMES: Final = "visitors are redirected, and see the destination's address"
 NO_PREVIEWS: Final = "previews show the destination"
 
+MAX_REFUSED: Final = 1_000_000
+"""Rows of a file that are stored as refused."""
+
+MAX_OF_A_SECOND: Final = 10_000
+"""Visits that are held to be numbered."""
+
 _NOT_SHOWN: Final = {"password", "ip", "ip_address"}
 _MOST_SECONDS: Final = 100_000_000_000
 """Unix times beyond it are in milliseconds."""
@@ -45,14 +51,17 @@ async def items_of(rows: AsyncIterator[list[Any]], read: Read) -> AsyncIterator[
 
     Raises BadRequest if an answer of an API cannot be read.
     """
-    number = 0
+    number = refusals = 0
     try:
         async for batch in rows:
             await asyncio.sleep(0)
             for row in batch:
                 number += 1
                 for item in items_of_row(read, number, row):
+                    refusals += type(item) is RefusedRow
                     yield item
+            if refusals > MAX_REFUSED:
+                raise BrokenFile(f"file: more than {MAX_REFUSED} are refused; the rest is left")
     except BrokenFile as error:
         yield refused(number + 1, error.message)
     except (AttributeError, KeyError, TypeError) as error:
@@ -243,7 +252,9 @@ async def numbered(
         if held and held[0].at != item.at:
             for visit in _numbered(held, is_newest_first):
                 yield visit
-            held = []
+            held.clear()
+        if len(held) == MAX_OF_A_SECOND:
+            raise BadRequest(f"date: more than {MAX_OF_A_SECOND} visits are of one second")
         held.append(item)
     for visit in _numbered(held, is_newest_first):
         yield visit

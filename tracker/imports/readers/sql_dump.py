@@ -47,6 +47,7 @@ _NOT_MYSQL: Final = re.compile(r"PRAGMA foreign_keys|PostgreSQL database dump|^C
 _BEGINNING: Final = re.compile(r"^(?:-- |/\*|CREATE|INSERT|COPY|PRAGMA|SET|BEGIN)", re.M | re.I)
 _CHARACTERS: Final = dict(zip("nrtbfv0Z", "\n\r\t\b\f\v\0\x1a", strict=True))
 _ESCAPE: Final = re.compile(r"\\(.)", re.DOTALL)
+MAX_TABLES: Final = 1000
 _LINE_BREAK: Final = re.compile(r"'([^']+)',\s*char\((10|13)\)")
 
 
@@ -99,7 +100,10 @@ class _Rows:
     def _learn(self, statement: str) -> None:
         if zone := _ZONE.search(statement):
             self._zone = datetime.fromisoformat(f"2000-01-01T00:00{zone[1]}").tzinfo or UTC
-        if create := _CREATE.match(statement):
+        create = _CREATE.match(statement)
+        if create and create[1].lower().endswith(tuple(self._tables)):
+            if len(self._created) == MAX_TABLES:
+                raise BrokenFile(f"file: has more than {MAX_TABLES} tables of such names")
             columns = self._string.sub("", create[2])
             for _ in range(5):  # levels of brackets
                 columns = re.sub(r"\([^()]*+\)", "", columns)

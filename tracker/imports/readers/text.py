@@ -21,7 +21,11 @@ Step = Callable[[str, int, bool], tuple[int, list[T]] | None]
 """Takes records of a text from a place on. Returns where they end, or None if it needs more text.
 The flag tells that there is no more."""
 
-_BOMS: Final = {"utf-8-sig": "efbbbf", "utf-16-le": "fffe", "utf-16-be": "feff"}
+_BOMS: Final = {
+    codecs.BOM_UTF8: "utf-8-sig",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
 _DECLARED: Final = re.compile(rb"(?:SET NAMES|client_encoding\s*=)\s*'?(\w+)", re.IGNORECASE)
 _CODECS: Final = {
     **dict.fromkeys((b"latin1", b"win1252"), "cp1252"),
@@ -48,14 +52,13 @@ def _decoder(head: bytes) -> codecs.IncrementalDecoder:
     """
     declared = _DECLARED.search(head)
     encoding = _CODECS.get(declared[1].lower(), "utf-8") if declared else "utf-8"
-    for name, bom in _BOMS.items():
-        encoding = name if head.startswith(bytes.fromhex(bom)) else encoding
+    encoding = next((name for bom, name in _BOMS.items() if head.startswith(bom)), encoding)
     errors = "windows-1252" if encoding.startswith("utf-8") else "replace"
     return codecs.getincrementaldecoder(encoding)(errors)
 
 
 def head_text(head: bytes) -> str:
-    return _decoder(head).decode(head).removeprefix("\ufeff")
+    return _decoder(head).decode(head)
 
 
 async def batches(pieces: AsyncIterator[bytes], step: Step[T]) -> AsyncIterator[list[T]]:
@@ -81,15 +84,11 @@ async def batches(pieces: AsyncIterator[bytes], step: Step[T]) -> AsyncIterator[
 async def _texts(pieces: AsyncIterator[bytes]) -> AsyncIterator[tuple[str, bool]]:
     decoder, head = None, b""
     async for piece in pieces:
-        if decoder is None:
-            head += piece
-            if len(head) < HEAD_BYTES:
-                continue
-            decoder, piece = _decoder(head), head
-            yield decoder.decode(piece).removeprefix("\ufeff"), False
-        else:
-            yield decoder.decode(piece), False
-    if decoder is None:
-        decoder = _decoder(head)
-        yield decoder.decode(head).removeprefix("\ufeff"), False
+        head += piece
+        if decoder or len(head) >= HEAD_BYTES:
+            decoder = decoder or _decoder(head)
+            yield decoder.decode(head), False
+            head = b""
+    decoder = decoder or _decoder(head)
+    yield decoder.decode(head), False
     yield decoder.decode(b"", True), True

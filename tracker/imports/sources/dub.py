@@ -8,9 +8,10 @@ from tracker.errors import BadRequest
 from tracker.imports.item import SourceItem
 from tracker.imports.readers import fields
 from tracker.imports.readers.csv_links import csv_format, csv_link
-from tracker.imports.readers.json_records import api_reader
+from tracker.imports.readers.json_records import Parameters, cursor_pages
 from tracker.imports.source import Source
 
+_LISTED: Final[Parameters] = {"pageSize": 100, "showArchived": "true"}
 _ROOT: Final = "_root"
 _SHARED_HOSTS: Final = ("dub.sh", "dub.link")
 _LOST: Final = {
@@ -53,12 +54,8 @@ DUB: Final = Source(
         ),
     ),
     key_headers=lambda key: {"Authorization": f"Bearer {key}"},
-    read_api=api_reader(
-        _link,
-        "links",
-        {"pageSize": 100, "showArchived": "true"},
-        "",
-        lambda _, __, links: {"startingAfter": links[-1]["id"]},
+    read_api=lambda api: fields.items_of(
+        cursor_pages(api, "links", _LISTED, "startingAfter", "id", -1), _link
     ),
     api_address="https://api.dub.co",
 )

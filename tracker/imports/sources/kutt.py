@@ -1,8 +1,9 @@
 """Kutt: its API, and SQL dumps of SQLite, PostgreSQL and MySQL or MariaDB."""
 
+import re
 from collections.abc import AsyncIterator, Iterable
 from datetime import UTC, tzinfo
-from typing import Any, Final
+from typing import Final
 
 from tracker.errors import BadRequest
 from tracker.imports.item import Loss, RefusedRow, SourceItem
@@ -12,12 +13,14 @@ from tracker.imports.readers.json_records import api_reader, offset
 from tracker.imports.readers.sql_dump import SqlRow, sql_format
 from tracker.imports.source import FileFormat, Items, Source
 
+_NO_ZONE: Final = re.compile(r"\d+-\d+-\d+ [\d:.]+")
 _PAGE: Final = 50
 _TABLES: Final = {
     "domains": "id address",
     "links": "id address domain_id target visit_count uuid",
 }
-_LOCAL: Final = (Loss("expire_in", "a dump of MySQL has the server's local time: read as UTC"),)
+_MAX_DOMAINS: Final = 10_000
+_LOCAL: Final = (Loss("expire_in", "Kutt on MySQL writes the server's local time: read as UTC"),)
 
 
 class _Dump:
@@ -29,16 +32,22 @@ class _Dump:
     def __call__(self, number: int, row: SqlRow) -> Iterable[SourceItem]:
         record = row.values
         if row.table == "domains":
+            if len(self._domains) > _MAX_DOMAINS:
+                raise BadRequest(f"domains: more than {_MAX_DOMAINS}")
             self._domains[record["id"]] = record["address"]
             return ()
         if record["domain_id"] not in self._domains:
             raise BadRequest("domain_id: no domain of that id stands before it")
-        lost = _LOCAL if row.is_mysql and record.get("expire_in") else ()
-        return _link(number, record, self._domains[record["domain_id"]], row.zone, losses=lost)
+        is_local, domain_name = row.is_mysql, self._domains[record["domain_id"]]
+        return _link(number, record, domain_name, row.zone, is_local)
 
 
 def _link(
-    number: int, record: Record, domain_name: str | None, zone: tzinfo = UTC, **own: Any
+    number: int,
+    record: Record,
+    domain_name: str | None,
+    zone: tzinfo = UTC,
+    is_local: bool = True,
 ) -> Iterable[SourceItem]:
     names = "destination_url:target notes:description expires_at:expire_in password"
     yield fields.link(
@@ -51,7 +60,7 @@ def _link(
         active=not fields.is_true(record.get("banned")),
         created_at=fields.moment("created_at", record.get("created_at"), zone),
         pass_query=False,
-        **own,
+        losses=_LOCAL if is_local and _NO_ZONE.fullmatch(record.get("expire_in") or "") else (),
     )
 
 

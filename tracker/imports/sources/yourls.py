@@ -59,7 +59,11 @@ async def _read_api(api: SourceApi) -> Items:
         yield item
         if not stats and isinstance(item, SourceLink) and item.clicks != 0:
             path = {**call, "action": "shlink-link-visits", "shortCode": item.path}
-            visits = listed(_API, await api.get(_API, path), "result")
+            try:
+                visits = listed(_API, await api.get(_API, path), "result")
+            except BadRequest as error:  # an answer has all visits, and a limit of bytes
+                yield fields.refused(item.row, f"visits: of {item.path} stay in its total: {error}")
+                continue
             visits.sort(key=lambda visit: str(visit["click_time"]))
             made = items_of(_alone(visits), partial(_visit, item.path))
             async for visit in fields.numbered(made):
