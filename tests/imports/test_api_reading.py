@@ -2,20 +2,25 @@
 
 import asyncio
 import json
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
+from tornado.httpclient import HTTPResponse
 from tornado.httpserver import HTTPServer
 from tornado.testing import bind_unused_port
 from tornado.web import Application, RequestHandler
 
-from tests.imports.lines import PATH, add_lines, done, work
+from tests.imports import lines
+from tests.imports.lines import PATH, a_link, add_lines, done, work
 from tests.rooms import replace_parts
 from tests.waiting import eventually
 from tests.web.world import World
 from tracker.clock import now
-from tracker.imports import source_api
-from tracker.imports.source_api import SourceApis
+from tracker.errors import BadRequest
+from tracker.imports import files, source_api
+from tracker.imports.item import SourceItem, SourcePassword
+from tracker.imports.source_api import SourceApis, _wait_seconds
 from tracker.service.services import Services
 
 KEY = "a-secret-of-the-source"
@@ -86,22 +91,21 @@ async def test_an_api_is_read_with_a_key_that_is_nowhere_afterwards(world: World
 async def test_a_source_that_limits_requests_is_asked_again_when_it_says(
     world: World, api: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    paused = list[float]()
-    real = asyncio.sleep
+    waited = list[float]()
 
-    async def sleep(seconds: float) -> None:
-        paused.append(seconds)
-        await real(0)
+    def wait_seconds(answer: HTTPResponse, waits: int) -> float:
+        waited.append(_wait_seconds(answer, waits))
+        return 0.0
 
-    Api.answers[:0] = [(429, b"", {"Retry-After": "7"}), (503, b"", {}), (503, b"", {})]
-    Api.answers[0:0] = [(429, b"", {"Retry-After": "1000000"})]
-    with monkeypatch.context() as patched:
-        patched.setattr(asyncio, "sleep", sleep)
-        http = world.services.imports.apis
-        found = await (await http.open(_lines(world), api, KEY)).get("links")
+    told = ("1000000", "Wed, 21 Oct 2099 07:28:00 GMT", "Wed, 21 Oct 2015 07:28:00 GMT", "7")
+    limited = [(429, b"", {"Retry-After": one}) for one in told]
+    Api.answers[:0] = [*limited, (503, b"", {}), (503, b"", {"Retry-After": "soon"})]
+    monkeypatch.setattr(source_api, "_wait_seconds", wait_seconds)
+    http = world.services.imports.apis
+    found = await (await http.open(_lines(world), api, KEY)).get("links")
     assert len(found["links"]) == 2
-    waits = [one for one in paused if one >= 1]
-    assert waits == [source_api.MAX_WAIT_SECONDS, 7.0, 4.0, 8.0]
+    longest = source_api.MAX_WAIT_SECONDS
+    assert waited == [longest, longest, 0.0, 7.0, 16.0, 32.0]
 
 
 def _lines(world: World) -> Any:
@@ -135,6 +139,8 @@ async def test_no_request_leaves_for_an_address_that_is_not_public(world: World)
         ("http://localhost/", "must not be in a private network"),
         ("ftp://example.com/", "must be an absolute http or https URL"),
         ("", "must be an absolute http or https URL"),
+        ("http://u:p@example.com/", "no user "),
+        ("http://example.com/?signature=secret", "must have neither ? nor #"),
     ):
         sent = {"source": "lines", "api": {"url": url, "key": KEY}}
         answer = await world.api.post(PATH, accountId=str(world.account.id), **sent)
@@ -166,3 +172,54 @@ async def test_a_reading_whose_process_has_ended_fails(
         "failed",
         "api: the process that read it has ended; create the import again",
     )
+
+
+async def test_passwords_in_clear_are_hashed_before_links_are_stored(
+    world: World, api: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def read_api(_: Any) -> AsyncIterator[SourceItem]:
+        yield a_link("a", password=SourcePassword("plain", "open sesame"))
+        yield a_link("long", password=SourcePassword("plain", "open sesame" * 100))
+        yield a_link("half", row=3, notes="\ud800")
+
+    monkeypatch.setattr(lines, "LINES", lines.LINES._replace(read_api=read_api))
+    found = await read(world, api)
+    assert (found["state"], "open sesame" in str(await world.stored())) == ("uploaded", False)
+    ran = await done(world, found["path"], "check", "run")
+    assert ran["counts"] == {"create": 1, "lossy": 1, "refused": 1}
+    links = {row["slug"]: row for row in (await world.stored())["links"]}
+    passwords = world.services.links.passwords
+    assert await passwords.verify(links["a"]["password_hash"], "open sesame")
+    assert (links["long"]["active"], "password_hash" in links["long"]) == (False, False)
+
+
+async def test_a_reading_that_fails_or_is_cancelled_leaves_no_pieces(
+    world: World, api: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "PIECE_BYTES", 1)
+    read_one, goes_on = asyncio.Event(), asyncio.Event()
+
+    async def read_api(_: Any) -> AsyncIterator[SourceItem]:
+        yield a_link("a")
+        yield a_link("b")
+        read_one.set()
+        await goes_on.wait()
+        raise BadRequest("api: bad")
+
+    monkeypatch.setattr(lines, "LINES", lines.LINES._replace(read_api=read_api))
+    path = await begun(world, api)
+    await read_one.wait()
+    assert len((await world.stored())["import_files"]) == 2
+    goes_on.set()
+
+    async def has_failed() -> bool:
+        return bool((await world.api.get(path)).json()["state"] == "failed")
+
+    await eventually(has_failed)
+    assert (await world.stored())["import_files"] == []
+    goes_on.clear()
+    read_one.clear()
+    path = await begun(world, api)
+    await read_one.wait()
+    await world.services.imports.reading.close()
+    assert (await world.stored())["import_files"] == []

@@ -81,13 +81,15 @@ class CutOverCheck:
     async def _compared(self, host: str, link: SourceLink) -> dict[str, Any]:
         """Return how many paths of a link differ, and the answers to the first of them."""
         expected, differ = answer_of_source(link, now()), 0
-        first: dict[str, str] = {}
+        first = dict.fromkeys(("asked", "expected", "answered", "difference"), "")
         for path in (link.path, *link.aliases):
             answered = await self._ask(host, path)
             if answered[:2] == expected[:2]:
                 continue
             differ += 1
-            first = first or {
+            if differ > 1:
+                continue
+            first = {
                 "asked": f"{host}/{path}",
                 "expected": expected.location or str(expected.status),
                 "answered": answered.location or str(answered.status),

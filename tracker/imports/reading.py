@@ -1,7 +1,7 @@
 """Reading of a source's API into a file of the import, in the process that was given its key.
 
 The key stays in the memory of that process. If it ends, nobody renews the lease, and the import
-has failed (`worker`).
+has failed (`worker`). Passwords in clear are hashed before they are stored.
 """
 
 import asyncio
@@ -11,11 +11,19 @@ from typing import Final
 import msgspec
 import structlog
 
+from tracker.access.passwords import Passwords
 from tracker.clock import now
 from tracker.errors import BadRequest, Unavailable
 from tracker.ids import new_id
+from tracker.imports.candidate import is_kept
 from tracker.imports.files import Files
-from tracker.imports.item import RefusedRow, SourceItem, SourceLink, SourceVisit
+from tracker.imports.item import (
+    RefusedRow,
+    SourceItem,
+    SourceLink,
+    SourcePassword,
+    SourceVisit,
+)
 from tracker.imports.source import FileFormat, Items, Pieces, Source
 from tracker.imports.store import LEASE, Import, Imports, LeaseLost, leased
 from tracker.loops import cancel_and_wait
@@ -40,7 +48,11 @@ _decode = msgspec.json.Decoder(_Line).decode
 
 
 def as_line(item: SourceItem) -> bytes:
-    return msgspec.json.encode({_FIELDS[type(item)]: item}) + b"\n"
+    try:
+        return msgspec.json.encode({_FIELDS[type(item)]: item}) + b"\n"
+    except UnicodeEncodeError:  # half of a surrogate pair, which JSON can have
+        row = 0 if isinstance(item, SourceVisit) else item.row
+        return as_line(RefusedRow(row=row, field="row", reason="has text that is no valid Unicode"))
 
 
 async def read_lines(pieces: Pieces) -> AsyncIterator[SourceItem]:
@@ -70,9 +82,10 @@ def read_items(source: Source, one: Import, pieces: Pieces) -> Items:
 class ApiReading:
     """The APIs that this process reads."""
 
-    def __init__(self, imports: Imports, files: Files) -> None:
+    def __init__(self, imports: Imports, files: Files, passwords: Passwords) -> None:
         self._imports = imports
         self._files = files
+        self._passwords = passwords
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def begin(self, new: Import, items: Items) -> Import:
@@ -104,11 +117,25 @@ class ApiReading:
 
     async def _store(self, held: Import, items: Items) -> None:
         writer = self._files.writer()
-        async for item in items:
-            if (writing := writer.write(as_line(item))) is not None:
-                await writing
-            if writer.size > MAX_UPLOAD_BYTES:
-                raise BadRequest(f"api: gives more than {MAX_UPLOAD_BYTES} bytes; import files")
-        await writer.close()
-        file = {"file_id": writer.id, "file_bytes": writer.size}
-        await self._imports.advance(held, {"state": "uploaded", **file})
+        try:
+            async for item in items:
+                line = as_line(await self._without_clear_password(item))
+                if (writing := writer.write(line)) is not None:
+                    await writing
+                if writer.size > MAX_UPLOAD_BYTES:
+                    raise BadRequest(f"api: gives more than {MAX_UPLOAD_BYTES} bytes; import files")
+            await writer.close()
+            file = {"file_id": writer.id, "file_bytes": writer.size}
+            await self._imports.advance(held, {"state": "uploaded", **file})
+        except BaseException:
+            await self._files.delete(writer.id)
+            raise
+
+    async def _without_clear_password(self, item: SourceItem) -> SourceItem:
+        password = item.password if isinstance(item, SourceLink) else None
+        if password is None or password.scheme != "plain":
+            return item
+        hashed = SourcePassword("unknown")
+        if is_kept(password):
+            hashed = SourcePassword("argon2", await self._passwords.hash(password.text))
+        return msgspec.structs.replace(item, password=hashed)

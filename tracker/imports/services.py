@@ -85,7 +85,7 @@ def build(
         rows=rows,
         files=files,
         apis=SourceApis(webhooks),
-        reading=ApiReading(imports, files),
+        reading=ApiReading(imports, files, links.passwords),
         worker=Worker(mongodb, imports, rows, files, links, named, visits, clicks.paths),
         sources=named,
         links=links,

@@ -5,8 +5,10 @@ a limit of bytes, and waits as a source's 429 or 503 tells. Keys are in memory a
 """
 
 import asyncio
+import contextlib
 import json
 from collections.abc import Mapping
+from email.utils import parsedate_to_datetime
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -14,6 +16,7 @@ from tornado.httpclient import HTTPRequest, HTTPResponse
 from tornado.httputil import url_concat
 from tornado.simple_httpclient import SimpleAsyncHTTPClient
 
+from tracker.clock import now
 from tracker.errors import BadRequest
 from tracker.imports.source import Source
 from tracker.webhooks.sending.resolver import CheckedResolver, RefusedHost
@@ -109,6 +112,8 @@ class SourceApis:
         url, webhooks = url or source.api_address, self._webhooks
         try:
             host, _ = check_target(url, webhooks.allows_private, webhooks.allows_http)
+            if "?" in url or "#" in url:  # perhaps with a key, and messages name addresses
+                raise BadRequest(f"{FIELD}: must have neither ? nor #; the key is sent apart")
             if not webhooks.allows_private:
                 await check_addresses(host, webhooks.dns.resolve)
         except BadRequest as error:
@@ -120,6 +125,10 @@ class SourceApis:
 
 
 def _wait_seconds(answer: HTTPResponse, waits: int) -> float:
-    told = answer.headers.get("Retry-After", "")
-    seconds = float(told) if told.isascii() and told.isdigit() else 2.0**waits
+    told, seconds = answer.headers.get("Retry-After", ""), 2.0**waits
+    if told.isascii() and told.isdigit():
+        seconds = float(told)
+    elif told:
+        with contextlib.suppress(ValueError):  # neither seconds nor a date
+            seconds = max(0.0, parsedate_to_datetime(told).timestamp() - now().timestamp())
     return min(seconds, MAX_WAIT_SECONDS)
