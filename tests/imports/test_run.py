@@ -41,7 +41,7 @@ async def test_a_name_belongs_to_the_link_that_has_it(world: World) -> None:
         ("taken", "conflict", "path"),
         ("a", "create", ""),
         ("a", "conflict", "path"),
-        ("c", "conflict", "id"),
+        ("c", "conflict", "path"),
     ]
     assert await outcomes(world, path) == expected
     assert [row["reason"] for row in await rows(world, path, "&outcome=conflict")] == [

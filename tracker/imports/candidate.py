@@ -17,9 +17,8 @@ from tracker.links.api.option_schema import (
 )
 from tracker.links.api.short_link_schema import NewShortLink
 from tracker.links.domain import Domain
-from tracker.links.names.names import names_of
 from tracker.syntax.invisible import stripped
-from tracker.syntax.url_path import name_of, written
+from tracker.syntax.url_path import written
 from tracker.web.limits import MAX_TAG_NAME_CHARACTERS, MAX_TAGS, MAX_TEXT_CHARACTERS
 
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
@@ -48,12 +47,8 @@ class Candidate(NamedTuple):
     losses: Sequence[Loss]
 
     @property
-    def names(self) -> list[str]:
-        """Return the names by which visits find the link, but for a random slug's."""
-        slug, paths = self.body.slug, self.body.paths or []
-        if self.domain is None:
-            return [slug] if slug else []
-        return names_of(slug or name_of(paths[0], "utf-8"), paths, self.domain.folds)
+    def paths(self) -> list[str]:
+        return [*([self.body.slug] if self.body.slug else []), *(self.body.paths or ())]
 
 
 def candidate(item: SourceLink, domain: Domain | None) -> Candidate:

@@ -24,13 +24,8 @@ from tracker.stores.mongodb.database import MongoDB
 from tracker.stores.mongodb.documents import as_struct
 from tracker.web.schema import sent_fields
 
-_KEPT: Final = (
-    *("account_id", "domain_id", "domain_name", "slug", "paths", "external_id"),
-    *("created_at", "opening_clicks"),
-)
+_KEPT: Final = ("account_id", "domain_id", "domain_name", "slug", "created_at", "opening_clicks")
 """Fields of a link that a later import of it leaves as they are."""
-
-_EXTERNAL: Final = "external_id "
 
 Numbered = Sequence[tuple[int, SourceLink]]
 
@@ -97,8 +92,8 @@ class Planner:
             elif item.id in known:
                 before = known[item.id]
                 decision = self._again(decision, one, before, links.get(before.id))
-            elif name := next((name for name in own if name in taken), None):
-                decision = decision.of("conflict", _field_of(name), f"taken by {taken[name]}")
+            elif by := next((taken[name] for name in own if name in taken), None):
+                decision = decision.of("conflict", "path", f"taken by {by}")
             else:
                 decision = _new(decision, one, own)
                 taken |= dict.fromkeys(own, f"row {item.row}")
@@ -152,21 +147,14 @@ class Planner:
         first = items[0][0] if items else 0
         rows = await self._rows.taken(self._import.id, names, first)
         taken = {name: f"row {row}" for name, row in rows.items()}
-        links, by_domain = self._mongodb["links"], dict[UUID | None, list[str]]()
+        slugs: dict[UUID | None, list[str]] = {}
         for one in found:
-            if isinstance(one, Candidate):
-                by_domain.setdefault(one.body.domain_id, []).extend(one.names)
-        for domain_id, some in by_domain.items():
-            fields = ("slug", "names") if domain_id else ("slug",)
-            either = [{field: {"$in": some}} for field in fields]
-            async for link in links.find({"domain_id": domain_id, "$or": either}, fields):
-                for name in (link["slug"], *link.get("names", ())):
-                    taken[_name(domain_id, name)] = "another link"
-        ids = [name.removeprefix(_EXTERNAL) for name in names if name.startswith(_EXTERNAL)]
-        if ids:
-            own = {"account_id": self._import.account_id, "external_id": {"$in": ids}}
-            async for link in links.find(own, ["external_id"], hint="by_external_id"):
-                taken[_EXTERNAL + link["external_id"]] = "another link"
+            if isinstance(one, Candidate) and one.body.slug:
+                slugs.setdefault(one.body.domain_id, []).append(one.body.slug)
+        for domain_id, some in slugs.items():
+            matching = {"domain_id": domain_id, "slug": {"$in": some}}
+            async for link in self._mongodb["links"].find(matching, ["slug"]):
+                taken[_name(domain_id, link["slug"])] = "another link"
         return taken
 
     def _again(
@@ -184,14 +172,8 @@ class Planner:
         if known.digest == digest(decision.item):
             return decision.of("same")
         body = found.body
-        for field, there, here in (
-            ("path", body.slug or link.slug, link.slug),
-            ("path", {*(body.paths or ())}, {*link.paths}),
-            ("domain", body.domain_id, link.domain_id),
-            ("external_id", body.external_id or None, link.external_id),
-        ):
-            if there != here:
-                return decision.of("changed", field, "another at the source since; left as it is")
+        if (body.slug or link.slug, body.domain_id) != (link.slug, link.domain_id):
+            return decision.of("changed", "path", "another one at the source since; left as it is")
         return decision.of("update", "", "changed at the source alone")._replace(
             candidate=found, link=link
         )
@@ -253,15 +235,7 @@ def _names(item: SourceLink, found: Candidate | Refused) -> list[str]:
     """Return the names that a link takes."""
     if isinstance(found, Refused):
         return []
-    external = [_EXTERNAL + found.body.external_id] if found.body.external_id else []
-    paths = [_name(found.body.domain_id, path) for path in found.names]
-    return [f"id {item.id}", *paths, *external]
-
-
-def _field_of(name: str) -> str:
-    """Return the field that a name is of. Paths begin with their domain or a slash."""
-    field = name.partition(" ")[0]
-    return field if field in ("id", _EXTERNAL.strip()) else "path"
+    return [f"id {item.id}", *(_name(found.body.domain_id, path) for path in found.paths)]
 
 
 def _name(domain_id: UUID | None, path: str) -> str:
