@@ -13,14 +13,18 @@ from tests.imports.lines import (
     act,
     created,
     done,
+    file_of,
     imported,
     outcomes,
     rows,
+    stored_import,
     uploaded,
     work,
 )
+from tests.links.names import on_domains
 from tests.web.world import World
 from tracker.clock import now
+from tracker.errors import BadRequest, Unavailable
 from tracker.imports import store, worker
 from tracker.imports.item import SourcePassword
 from tracker.imports.plan import Planner
@@ -41,7 +45,7 @@ async def test_a_name_belongs_to_the_link_that_has_it(world: World) -> None:
         ("taken", "conflict", "path"),
         ("a", "create", ""),
         ("a", "conflict", "path"),
-        ("c", "conflict", "path"),
+        ("c", "conflict", "id"),
     ]
     assert await outcomes(world, path) == expected
     assert [row["reason"] for row in await rows(world, path, "&outcome=conflict")] == [
@@ -51,7 +55,107 @@ async def test_a_name_belongs_to_the_link_that_has_it(world: World) -> None:
     ]
     ran = await done(world, path, "run")
     assert ran["counts"] == {"create": 1, "conflict": 3}
-    assert [row[:2] for row in await outcomes(world, path)] == [row[:2] for row in expected]
+    assert await outcomes(world, path) == expected
+
+
+async def test_paths_and_external_ids_are_conflicts_in_the_dry_run_too(world: World) -> None:
+    domain = await on_domains.proven(world.services, world.account.id, "go.example")
+    await on_domains.on(world.services, domain, "holder", "summer/sale")
+    await create_link(world.services, world.account.id, "mine", external_id="e1")
+    items = [
+        *(a_link(path, domain_name="go.example", path=path) for path in ("summer/sale", "holder")),
+        a_link("late", domain_name="go.example", aliases=("x", "summer/sale")),
+        a_link("ext", external_id="e1"),
+        a_link("one", row=5, external_id="e2"),
+        a_link("two", external_id="e2"),
+    ]
+    path = await uploaded(world, *items)
+    await done(world, path, "check")
+    expected = [("create" if one.id == "one" else "conflict") for one in items]
+    fields = ["path", "path", "path", "external_id", "", "external_id"]
+    found = [
+        (item.path, outcome, field)
+        for item, outcome, field in zip(items, expected, fields, strict=True)
+    ]
+    assert await outcomes(world, path) == found
+    assert (await done(world, path, "run"))["counts"] == {"create": 1, "conflict": 5}
+    assert await outcomes(world, path) == found
+
+
+async def test_names_that_only_case_tells_apart_are_one_where_it_does_not_count(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worker, "ITEMS_PER_CHUNK", 2)
+    domain = await on_domains.proven(world.services, world.account.id, "go.example")
+    await on_domains.on(world.services, domain, "Holder")
+    answer = await world.api.send("PATCH", f"/api/domains/{domain.id}", b'{"case_sensitive":false}')
+    assert answer.status == 200, answer.body
+    paths = ("HOLDER", "abc", "Straße", "ABC", "STRASSE")
+    path = await uploaded(world, *(a_link(one, domain_name="go.example") for one in paths))
+    checked = await done(world, path, "check")
+    assert checked["counts"] == {"create": 2, "conflict": 3}
+    assert (await done(world, path, "run"))["counts"] == checked["counts"]
+
+
+async def test_a_changed_link_that_wants_what_another_has_is_a_conflict(world: World) -> None:
+    domain = await on_domains.proven(world.services, world.account.id, "go.example")
+    await on_domains.on(world.services, domain, "holder", "summer")
+    own = {"domain_name": "go.example", "external_id": "e1"}
+    await imported(world, a_link("a", **own, aliases=("b/b",)))
+    wanted = a_link("a", **own, aliases=("b/b", "summer"))
+    assert (await imported(world, wanted))["counts"] == {"conflict": 1}
+    kept = a_link("a", **own, aliases=("b/b", "d/d"))
+    assert (await imported(world, kept))["counts"] == {"update": 1}
+    twice = [a_link("a", **own), a_link("a", **own, notes="n")]
+    assert (await imported(world, *twice))["counts"] == {"update": 1, "conflict": 1}
+
+
+async def test_a_shorter_file_leaves_no_rows_of_the_one_before(world: World) -> None:
+    path = await uploaded(world, a_link("a"), a_link("b"), a_link("c"))
+    await done(world, path, "check")
+    await world.api.send("POST", f"{path}/file", file_of(a_link("c")))
+    await done(world, path, "check", "run")
+    assert await outcomes(world, path) == [("c", "create", "")]
+
+
+async def test_a_run_that_failed_is_done_with_a_corrected_file(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worker, "ITEMS_PER_CHUNK", 1)
+    path = await uploaded(world, *map(a_link, "abcd"))
+    await done(world, path, "check")
+    advance = store.Imports.advance
+
+    async def failing(self: Any, held: Any, *given: Any, **named: Any) -> None:
+        if given and given[0].get("position") == 3:
+            raise BadRequest("a: bug")
+        await advance(self, held, *given, **named)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(store.Imports, "advance", failing)
+        assert (await done(world, path, "run"))["state"] == "failed"
+    corrected = [a_link("b"), a_link("c", notes="corrected"), a_link("d")]
+    await world.api.send("POST", f"{path}/file", file_of(*corrected))
+    ran = await done(world, path, "check", "run")
+    assert (ran["state"], ran["counts"]) == ("done", {"same": 1, "update": 1, "create": 1})
+
+
+async def test_an_import_waits_for_redis(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = await uploaded(world, a_link("a"))
+    await done(world, path, "check")
+
+    async def away(*_: Any) -> None:
+        raise Unavailable("redis: away")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(worker.Worker, "_store", away)
+        assert (await done(world, path, "run"))["state"] == "running"
+    assert (await stored_import(world, path)).attempts == 0
+    imports = world.services.stores.mongodb["imports"]
+    await imports.update_one({}, {"$set": {"leased_until": now()}})
+    assert (await done(world, path))["state"] == "running"
+    await work(world.services)
+    assert (await done(world, path))["state"] == "done"
 
 
 async def test_a_link_that_was_changed_here_is_left_as_it_is(world: World) -> None:

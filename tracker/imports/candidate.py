@@ -18,7 +18,7 @@ from tracker.links.api.option_schema import (
 from tracker.links.api.short_link_schema import NewShortLink
 from tracker.links.domain import Domain
 from tracker.syntax.invisible import stripped
-from tracker.syntax.url_path import written
+from tracker.syntax.url_path import name_of, written
 from tracker.web.limits import MAX_TAG_NAME_CHARACTERS, MAX_TAGS, MAX_TEXT_CHARACTERS
 
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
@@ -47,8 +47,10 @@ class Candidate(NamedTuple):
     losses: Sequence[Loss]
 
     @property
-    def paths(self) -> list[str]:
-        return [*([self.body.slug] if self.body.slug else []), *(self.body.paths or ())]
+    def names(self) -> list[str]:
+        """Return the slug, if it has one, and the paths as visits are compared with them."""
+        slugs = [self.body.slug] if self.body.slug else []
+        return [*slugs, *(name_of(path, "utf-8") for path in self.body.paths or ())]
 
 
 def candidate(item: SourceLink, domain: Domain | None) -> Candidate:
@@ -88,7 +90,7 @@ def is_kept(password: SourcePassword) -> bool:
     """Return whether visitors can be asked for the password here."""
     if password.scheme == "plain":
         return 0 < len(password.text) <= MAX_PASSWORD_CHARACTERS
-    return is_supported_hash(password.text)
+    return password.scheme == "argon2" or is_supported_hash(password.text)
 
 
 def digest(item: SourceLink) -> bytes:

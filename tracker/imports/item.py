@@ -5,7 +5,7 @@ from typing import Literal
 
 import msgspec
 
-HashScheme = Literal["plain", "bcrypt", "pbkdf2", "unknown"]
+HashScheme = Literal["plain", "argon2", "bcrypt", "pbkdf2", "unknown"]
 
 
 class Loss(msgspec.Struct, frozen=True):
@@ -16,7 +16,10 @@ class Loss(msgspec.Struct, frozen=True):
 
 
 class SourcePassword(msgspec.Struct, frozen=True):
-    """The password of a link. `text` is clear for "plain", a hash, or empty for "unknown"."""
+    """The password of a link. `text` is clear for "plain", a hash, or empty for "unknown".
+
+    "argon2" is the service's own hash of a plain one.
+    """
 
     scheme: HashScheme
     text: str = ""

@@ -22,6 +22,7 @@ from tracker.links.link import Link, NewLink
 from tracker.links.services import LinkServices
 from tracker.stores.mongodb.database import MongoDB
 from tracker.stores.mongodb.documents import as_struct
+from tracker.syntax.url_path import folded
 from tracker.web.schema import sent_fields
 
 _KEPT: Final = ("account_id", "domain_id", "domain_name", "slug", "created_at", "opening_clicks")
@@ -82,21 +83,18 @@ class Planner:
         found = [await self._candidate(item) for _, item in items]
         known = await self._known([item.id for _, item in items])
         links = await self._services.links.find_all([one.id for one in known.values()])
-        names = [_names(item, one) for (_, item), one in zip(items, found, strict=True)]
-        taken = await self._taken(items, found, [name for some in names for name in some])
+        taken = await self._taken(items, [one for one in found if isinstance(one, Candidate)])
         decisions = []
-        for (number, item), one, own in zip(items, found, names, strict=True):
+        for (number, item), one in zip(items, found, strict=True):
             decision = Decision(_row(number, item), item)
             if isinstance(one, Refused):
                 decision = decision.of("refused", one.field, str(one))
             elif item.id in known:
                 before = known[item.id]
-                decision = self._again(decision, one, before, links.get(before.id))
-            elif by := next((taken[name] for name in own if name in taken), None):
-                decision = decision.of("conflict", "path", f"taken by {by}")
+                decision = self._again(decision, one, before, links.get(before.id), taken)
             else:
-                decision = _new(decision, one, own)
-                taken |= dict.fromkeys(own, f"row {item.row}")
+                decision = _conflict(decision, one, taken) or _new(decision, one)
+            taken |= dict.fromkeys(decision.row.names, f"row {item.row}")
             decisions.append(decision)
         return decisions
 
@@ -140,42 +138,65 @@ class Planner:
         found = ((links.get(known[one.link_id].id), one) for one in visits if one.link_id in known)
         return [(link, one) for link, one in found if link is not None]
 
-    async def _taken(
-        self, items: Numbered, found: Sequence[Candidate | Refused], names: Sequence[str]
-    ) -> dict[str, str]:
-        """Return who has taken names."""
+    async def _taken(self, items: Numbered, found: Sequence[Candidate]) -> dict[str, str]:
+        """Return who has taken names that the links of a chunk want."""
         first = items[0][0] if items else 0
-        rows = await self._rows.taken(self._import.id, names, first)
+        ids = [f"id {item.id}" for _, item in items]
+        wanted = [*ids, *(name for one in found for name in _names(one))]
+        rows = await self._rows.taken(self._import.id, wanted, first)
         taken = {name: f"row {row}" for name, row in rows.items()}
-        slugs: dict[UUID | None, list[str]] = {}
+        paths: dict[UUID | None, dict[str, str]] = {}
         for one in found:
-            if isinstance(one, Candidate) and one.body.slug:
-                slugs.setdefault(one.body.domain_id, []).append(one.body.slug)
-        for domain_id, some in slugs.items():
-            matching = {"domain_id": domain_id, "slug": {"$in": some}}
-            async for link in self._mongodb["links"].find(matching, ["slug"]):
-                taken[_name(domain_id, link["slug"])] = "another link"
+            paths.setdefault(one.body.domain_id, {}).update(_names_by_path(one))
+        domains = {one.domain.id: one.domain for one in found if one.domain}
+        for domain_id, names in paths.items():
+            held = await self._held(domains[domain_id] if domain_id else None, names)
+            taken |= {names[path]: "another link" for path in held}
+        external = [one.body.external_id for one in found if one.body.external_id]
+        matching = {"account_id": self._import.account_id, "external_id": {"$in": external}}
+        async for row in self._mongodb["links"].find(matching, ["external_id"]):
+            taken[_external(row["external_id"])] = "another link"
         return taken
 
+    async def _held(self, domain: Domain | None, names: Collection[str]) -> Collection[str]:
+        """Return which names lead to links that are stored."""
+        if domain is not None:
+            return await self._services.links.find_names(domain, names)
+        matching = {"domain_id": None, "slug": {"$in": list(names)}}
+        return {row["slug"] async for row in self._mongodb["links"].find(matching, ["slug"])}
+
     def _again(
-        self, decision: Decision, found: Candidate, known: ImportedLink, link: Link | None
+        self,
+        decision: Decision,
+        found: Candidate,
+        known: ImportedLink,
+        link: Link | None,
+        taken: Mapping[str, str],
     ) -> Decision:
         """Return what becomes of a link that was imported before, by whichever import."""
+        names = [f"id {decision.item.id}"]
         row = msgspec.structs.replace(decision.row, link_id=known.id)
-        decision = decision._replace(row=row)
-        if known.by == self._import.id:
-            if known.number == row.number:  # stored before a crash
-                return decision.of(known.outcome)
-            return decision.of("conflict", "id", "an earlier row has it too")
+        if names[0] in taken:
+            return decision._replace(row=row).of("conflict", "id", "an earlier row has it too")
+        row = msgspec.structs.replace(row, names=names)
+        decision, is_same = decision._replace(row=row), known.digest == digest(decision.item)
+        if is_same and (known.by, known.number) == (self._import.id, row.number):
+            # Stored before a crash.
+            row = msgspec.structs.replace(row, names=[*names, *_names(found)])
+            return decision._replace(row=row).of(known.outcome)
         if link is None or link.version != known.version:
             return decision.of("changed", "", "changed here since; left as it is")
-        if known.digest == digest(decision.item):
+        if is_same:
             return decision.of("same")
         body = found.body
         if (body.slug or link.slug, body.domain_id) != (link.slug, link.domain_id):
             return decision.of("changed", "path", "another one at the source since; left as it is")
-        return decision.of("update", "", "changed at the source alone")._replace(
-            candidate=found, link=link
+        held = {_name(found.domain, one) for one in (link.slug, *link.names)}
+        others = {*taken} - held - {_external(link.external_id)}
+        conflict = _conflict(decision, found, {name: taken[name] for name in others})
+        row = msgspec.structs.replace(row, names=[*names, *_names(found)])
+        return conflict or decision._replace(row=row, candidate=found, link=link).of(
+            "update", "", "changed at the source alone"
         )
 
 
@@ -206,8 +227,21 @@ def updated_fields(new: msgspec.Struct) -> Mapping[str, Any]:
     return {name: value for name, value in fields.items() if name not in _KEPT}
 
 
-def _new(decision: Decision, found: Candidate, names: Sequence[str]) -> Decision:
-    row = msgspec.structs.replace(decision.row, names=list(names))
+def _conflict(decision: Decision, found: Candidate, taken: Mapping[str, str]) -> Decision | None:
+    """Return the decision of a link of which something is taken; None if nothing is."""
+    fields = dict.fromkeys(_names_by_path(found).values(), "path")
+    if found.body.external_id:
+        fields[_external(found.body.external_id)] = "external_id"
+    fields = {f"id {decision.item.id}": "id", **fields}
+    name = next((one for one in fields if one in taken), None)
+    return (
+        None if name is None else decision.of("conflict", fields[name], f"taken by {taken[name]}")
+    )
+
+
+def _new(decision: Decision, found: Candidate) -> Decision:
+    names = [f"id {decision.item.id}", *_names(found)]
+    row = msgspec.structs.replace(decision.row, names=names)
     decision = decision._replace(row=row, candidate=found)
     if not found.losses:
         return decision.of("create")
@@ -231,12 +265,22 @@ def _row(number: int, item: SourceLink) -> ImportRow:
     )
 
 
-def _names(item: SourceLink, found: Candidate | Refused) -> list[str]:
-    """Return the names that a link takes."""
-    if isinstance(found, Refused):
-        return []
-    return [f"id {item.id}", *(_name(found.body.domain_id, path) for path in found.paths)]
+def _names(found: Candidate) -> list[str]:
+    """Return what a link takes that no other may have."""
+    external = found.body.external_id
+    return [*_names_by_path(found).values(), *([_external(external)] if external else [])]
 
 
-def _name(domain_id: UUID | None, path: str) -> str:
-    return f"{domain_id or ''}/{path}"
+def _names_by_path(found: Candidate) -> dict[str, str]:
+    return {path: _name(found.domain, path) for path in found.names}
+
+
+def _name(domain: Domain | None, path: str) -> str:
+    """Return a name with its domain, the same for paths that the domain does not tell apart."""
+    if domain is None:
+        return f"/{path}"
+    return f"{domain.id}/{path if domain.case_sensitive else folded(path)}"
+
+
+def _external(external_id: Any) -> str:
+    return f"external {external_id}"

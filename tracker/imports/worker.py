@@ -5,6 +5,7 @@ condition of the lease. So a process may be killed anywhere, and another one car
 """
 
 import asyncio
+import contextlib
 from collections import Counter
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from typing import Any, Final
@@ -16,7 +17,7 @@ from pymongo.errors import PyMongoError
 
 from tracker.clicks.custom_paths import CustomPaths
 from tracker.clock import now
-from tracker.errors import BadRequest
+from tracker.errors import BadRequest, Unavailable
 from tracker.ids import new_id
 from tracker.imports.candidate import digest
 from tracker.imports.cut_over import CutOverCheck
@@ -91,6 +92,10 @@ class Worker:
             await leased(self._imports, held, self._work(held, stop))
         except LeaseLost:
             log.info("an import was taken over, paused or cancelled", import_id=str(held.id))
+        except Unavailable as error:  # of Redis, or of threads for passwords
+            log.warning("an import waits", import_id=str(held.id), error=error.message)
+            with contextlib.suppress(LeaseLost):
+                await self._imports.advance(held, {"attempts": 0})
         except BadRequest as error:
             await self._imports.fail(held, error.message)
         return True
@@ -115,6 +120,8 @@ class Worker:
     async def _go_through(self, held: Import, stop: asyncio.Event) -> dict[str, Any] | None:
         """Check or import all items; return the fields of the end, None if stopped before."""
         planner, position = Planner(self._mongodb, self._links, self._rows, held), held.position
+        if held.state == "checking" and not position:
+            await self._rows.delete(held.id)  # of another file, or other columns
         visits = held.counts.get("visits", 0)
         async for items in _chunks(self._items(held), position, ITEMS_PER_CHUNK):
             if stop.is_set():
@@ -173,7 +180,8 @@ class Worker:
         decisions = await planner.plan(links)
         if held.state == "running":
             decisions = await self._apply(held, planner, decisions)
-            totals = {one.row.link_id: one.item.clicks for one in decisions if one.row.link_id}
+            known = [one for one in decisions if one.row.outcome != "conflict"]
+            totals = {one.row.link_id: one.item.clicks for one in known if one.row.link_id}
             await self._visits.set_openings(totals)
         rows += [one.row for one in decisions]
         if held.state == "checking":
