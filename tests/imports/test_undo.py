@@ -37,17 +37,17 @@ async def test_what_was_changed_or_opened_since_is_left_and_told(world: World) -
     later = await imported(world, a_link("updated", notes="new", tags=("updated",)))
     assert later["counts"] == {"update": 1}
     undone = await done(world, path, "undo")
-    assert undone["counts"] == {"removed": 1, "left": 3}
+    assert undone["counts"] == {"removed": 2, "left": 2}
     told = {row["path"]: (row["outcome"], row["reason"]) for row in await rows(world, path)}
     assert told == {
         "changed": ("left", "changed since"),
         "opened": ("left", "opened since"),
-        "updated": ("left", "a later import has changed it"),
+        "updated": ("removed", ""),  # by an import, which is nobody
         "plain": ("removed", ""),
     }
     stored = await world.stored()
-    assert {row["name"] for row in stored["tags"]} == {"changed", "opened", "updated"}
-    assert len(stored["imported_links"]) == 3
+    assert {row["name"] for row in stored["tags"]} == {"changed", "opened"}
+    assert len(stored["imported_links"]) == 2
 
 
 async def test_an_undo_goes_on_after_a_crash(world: World, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -71,7 +71,9 @@ def candidate(item: SourceLink, domain: Domain | None) -> Candidate:
         value = getattr(item, option)
         if value is not None:
             fields[option] = value
-    if item.max_clicks is not None and not 0 < item.max_clicks <= MAX_CLICKS:
+    if item.archived:
+        losses.append(Loss("archived", "goes on working, so it is not archived here"))
+    if item.max_clicks is not None and not 1 <= item.max_clicks <= MAX_CLICKS:
         raise Refused("max_clicks", f"must be 1 to {MAX_CLICKS:,}")
     if item.password is not None and not is_kept(item.password):
         losses.append(Loss("password", "does not come along, so the link is inactive"))

@@ -214,7 +214,6 @@ async def link_of(
         hashed = await passwords.hash(password.text) if is_plain else password.text
     return msgspec.structs.replace(
         new,
-        archived=one.item.archived,
         created_at=one.item.created_at,
         opening_clicks=one.item.clicks or 0,
         password_hash=hashed,

@@ -102,8 +102,6 @@ class Undo:
     def _why_left(self, known: ImportedLink, link: Link | None, opened: Collection[UUID]) -> str:
         if link is None:
             return ""
-        if not known.is_own:
-            return "a later import has changed it"
         if link.version != known.version:
             return "changed since"
         return "opened since" if link.id in opened else ""

@@ -25,6 +25,7 @@ from tracker.web.schema import in_utc, sent_fields
 EXPIRED_URL: Final = "expired_url"
 
 MAX_PASSWORD_CHARACTERS: Final = 128
+MAX_CLICKS: Final = 1_000_000_000
 MAX_NOTES_CHARACTERS: Final = 2_000
 MAX_PATHS: Final = 20
 PATH_RULE: Final = (
