@@ -7,6 +7,7 @@ import pytest
 from tornado.httputil import HTTPHeaders
 
 from tests.imports.lines import A_FILE, PATH, a_link, act, created, file_of, uploaded
+from tests.waiting import eventually
 from tests.web.world import World
 from tracker.errors import PayloadTooLarge
 from tracker.imports.files import PIECE_BYTES, FileWriter
@@ -66,6 +67,23 @@ async def test_a_file_that_is_declared_longer_than_allowed_is_refused(world: Wor
     assert await pieces(world) == []
 
 
+async def test_a_file_in_chunks_that_becomes_longer_than_allowed_is_refused_and_not_kept(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = await created(world)
+    allow = IncomingBody.allow
+    monkeypatch.setattr(IncomingBody, "allow", lambda self, _: allow(self, 2 * PIECE_BYTES))
+    head = f"POST {path}/file HTTP/1.1\r\nHost: tracker.test\r\nConnection: close\r\n"
+    head += f"Authorization: Bearer {world.secret}\r\nTransfer-Encoding: chunked\r\n\r\n"
+    chunk = b"%x\r\n%s\r\n" % (PIECE_BYTES, b"x" * PIECE_BYTES)
+    assert (await world.client.sent(head.encode() + 3 * chunk + b"0\r\n\r\n")).status == 413
+
+    async def are_gone() -> bool:
+        return not await pieces(world)
+
+    await eventually(are_gone)
+
+
 async def test_a_body_in_chunks_is_passed_on_up_to_its_limit() -> None:
     memory, taken = BodyMemory(100), list[bytes]()
     body = IncomingBody(HTTPHeaders(), memory)
@@ -89,6 +107,22 @@ async def test_a_file_that_is_none_of_the_source_is_refused_and_not_kept(world: 
     assert await pieces(world) == []
 
 
+async def test_a_file_that_an_import_no_longer_awaits_is_not_kept(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = await uploaded(world, a_link("a"))
+    close = FileWriter.close
+
+    async def meanwhile(file: FileWriter) -> None:
+        await close(file)
+        assert (await act(world, path, "check")).status == 200
+
+    monkeypatch.setattr(FileWriter, "close", meanwhile)
+    answer = await world.api.send("POST", f"{path}/file", file_of(a_link("b")))
+    assert answer.status == 400
+    assert await pieces(world) == [A_FILE]
+
+
 async def test_a_file_is_taken_before_the_run_alone(world: World) -> None:
     path = await uploaded(world, a_link("a"))
     assert (await act(world, path, "check")).status == 200
@@ -104,8 +138,17 @@ async def test_a_client_that_disconnects_leaves_an_import_that_awaits_its_file(
     head = f"POST {path}/file HTTP/1.1\r\nHost: tracker.test\r\nContent-Length: {len(LARGE)}\r\n"
     writer.write(f"{head}Authorization: Bearer {world.secret}\r\n\r\n".encode() + LARGE[:-1])
     await writer.drain()
+
+    async def are_stored() -> bool:
+        return len(await pieces(world)) > 2
+
+    async def are_gone() -> bool:
+        return not await pieces(world)
+
+    await eventually(are_stored)
     writer.close()
     await writer.wait_closed()
+    await eventually(are_gone)
     assert (await world.api.get(path)).json()["state"] == "created"
     assert (await world.api.send("POST", f"{path}/file", LARGE)).status == 200
 

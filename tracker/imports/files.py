@@ -1,7 +1,9 @@
 """Files of imports in MongoDB, in pieces that any process reads. MongoDB removes forgotten ones."""
 
+import asyncio
+import contextlib
 from collections.abc import AsyncIterator, Awaitable
-from typing import Final
+from typing import Any, Final
 from uuid import UUID
 
 from pymongo.errors import PyMongoError
@@ -22,6 +24,9 @@ class FileWriter:
         self._received = bytearray()
         self._number = 0
         self._failed = False
+        self._is_abandoned = False
+        self._deleting: asyncio.Task[None] | None = None
+        self.is_kept = False
         self.id = new_id()
         self.size = 0
 
@@ -29,6 +34,16 @@ class FileWriter:
         self.size += len(piece)
         self._received += piece
         return self._store() if len(self._received) >= PIECE_BYTES else None
+
+    def abandon(self) -> None:
+        """Delete what is stored, unless an import has it."""
+        if not (self.is_kept or self._is_abandoned):
+            self._is_abandoned = True
+            self._deleting = asyncio.create_task(self._delete())
+
+    async def _delete(self) -> None:
+        with contextlib.suppress(PyMongoError):  # MongoDB removes it later
+            await self._pieces.delete_many(_all_of(self.id))
 
     async def close(self) -> None:
         """Store the rest. Raises Unavailable if a piece could not be stored."""
@@ -38,12 +53,16 @@ class FileWriter:
 
     async def _store(self) -> None:
         piece, self._received = bytes(self._received), bytearray()
+        if self._is_abandoned:
+            return
         row = {"_id": {"file": self.id, "number": self._number}, "at": now(), "piece": piece}
         self._number += 1
         try:
             await self._pieces.insert_one(row)
         except PyMongoError:
             self._failed = True
+        if self._is_abandoned:  # in the meantime
+            await self._delete()
 
 
 class Files:
@@ -64,5 +83,9 @@ class Files:
             number += 1
 
     async def delete(self, file_id: UUID | None) -> None:
-        of_file = ({"file": file_id, "number": number} for number in (0, 2**31))
-        await self._pieces.delete_many({"_id": dict(zip(("$gte", "$lte"), of_file, strict=True))})
+        await self._pieces.delete_many(_all_of(file_id))
+
+
+def _all_of(file_id: UUID | None) -> dict[str, Any]:
+    of_file = ({"file": file_id, "number": number} for number in (0, 2**31))
+    return {"_id": dict(zip(("$gte", "$lte"), of_file, strict=True))}

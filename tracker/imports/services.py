@@ -64,7 +64,12 @@ class ImportServices(NamedTuple):
             await self.files.delete(file.id)
             raise BadRequest(f"file: must be {' or '.join(one.name for one in kinds)}")
         found = {"format": kind.name, "file_id": file.id, "file_bytes": file.size}
-        received = await self.imports.set_file(one, found)
+        file.is_kept = True  # even if the sender disconnects now
+        try:
+            received = await self.imports.set_file(one, found)
+        except BadRequest:
+            await self.files.delete(file.id)
+            raise
         await self.files.delete(one.file_id)
         return received
 

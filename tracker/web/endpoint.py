@@ -67,6 +67,9 @@ class Upload(Protocol):
     def write(self, piece: bytes) -> Awaitable[None] | None:
         """Take the next piece. Raises nothing: the endpoint finds out what went wrong."""
 
+    def abandon(self) -> None:
+        """Forget what was taken: the rest is too long, or does not come."""
+
 
 Receive = Callable[[Any, Principal, Sequence[UUID]], Awaitable[Upload]]
 """Makes an upload from the room's services, who sends it, and the ids in the path."""

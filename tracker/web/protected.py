@@ -147,6 +147,8 @@ class ProtectedHandler(EndpointHandler):
         if self.body_comes_late:
             await self.read_principal()
         if self.upload is not None:
+            if self.incoming.exceeded:
+                self.upload.abandon()
             self.incoming.content()  # raises PayloadTooLarge
         ids, event_ids = _parsed_path(endpoint, path)
         query = parse_query(endpoint.query, self.request.query)
@@ -224,6 +226,8 @@ class ProtectedHandler(EndpointHandler):
 
     def on_connection_close(self) -> None:
         super().on_connection_close()
+        if self.upload is not None:
+            self.upload.abandon()
         if self.stream is not None:
             self.stream.on_disconnect()
 
