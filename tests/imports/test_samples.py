@@ -333,3 +333,6 @@ async def test_visitors_of_a_sample_get_what_the_source_answered(
         assert await scene.opened(name, "wrong") == (401, "")
         assert await scene.opened(name, password) == (303, "https://ex.test/")
     await scene.check()
+    # A hash that was made anew is no change of a person.
+    _, counts = await scene.imported(sample.name, sample.change)
+    assert counts == sample.changed

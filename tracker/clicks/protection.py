@@ -4,8 +4,9 @@ A pass is a cookie, signed with a key that is derived from the stored hash (`lin
 every process knows it, and it ends with the password. Only a try reads the hash.
 """
 
+from collections.abc import Mapping
 from hmac import compare_digest, digest
-from typing import Final
+from typing import Any, Final
 from uuid import UUID
 
 from pymongo.errors import PyMongoError
@@ -100,9 +101,12 @@ class Protection:
         """Replace an imported hash, unless the password has changed; return the valid one."""
         try:
             renewed = await self._passwords.hash(password)
-            [changed] = await self._links.change_all(
-                [link], lambda it: {"password_hash": renewed} if it.password_hash == hashed else {}
-            )
+
+            def fields_of(it: Link) -> Mapping[str, Any]:
+                fields = {"password_hash": renewed, "renewed_version": it.version + 1}
+                return fields if it.password_hash == hashed else {}
+
+            [changed] = await self._links.change_all([link], fields_of)
         except (TrackerError, PyMongoError):  # the next right password tries again
             return hashed
         return renewed if changed.password_hash == renewed else hashed

@@ -52,6 +52,11 @@ class ImportedLink(msgspec.Struct, frozen=True, kw_only=True):
         """Return whether no later import has written it."""
         return self.by == self.import_id
 
+    def was_changed(self, link: Link) -> bool:
+        """Return whether a person has changed it since."""
+        renewed = self.version + 1 == link.version == link.renewed_version
+        return link.version != self.version and not renewed
+
 
 class Decision(NamedTuple):
     """What becomes of a row. With a candidate it is written: to `link`, else to a new one."""
@@ -184,7 +189,7 @@ class Planner:
             # Stored before a crash.
             row = msgspec.structs.replace(row, names=[*names, *_names(found)])
             return decision._replace(row=row).of(known.outcome)
-        if link is None or link.version != known.version:
+        if link is None or known.was_changed(link):
             return decision.of("changed", "", "changed here since; left as it is")
         if is_same:
             return decision.of("same")

@@ -102,7 +102,7 @@ class Undo:
     def _why_left(self, known: ImportedLink, link: Link | None, opened: Collection[UUID]) -> str:
         if link is None:
             return ""
-        if link.version != known.version:
+        if known.was_changed(link):
             return "changed since"
         return "opened since" if link.id in opened else ""
 

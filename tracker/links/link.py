@@ -37,13 +37,17 @@ class LinkFields(LinkOptions, frozen=True, kw_only=True):
 
 
 class Link(LinkFields, frozen=True, kw_only=True):
-    """A stored short link. Visitors of `archived` links get 404. `names` are by `links/names`."""
+    """A stored short link. Visitors of `archived` links get 404. `names` are by `links/names`.
+
+    `renewed_version` is the last version that no person made: its imported hash was made anew.
+    """
 
     id: UUID
     slug: str
     created_at: datetime
     version: int
     last_click_at: datetime | None = None
+    renewed_version: int | None = None
     names: list[str] = []  # noqa: RUF012
 
 

@@ -44,7 +44,10 @@ class LinkOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 NAMES: Final = LinkOptions.__struct_fields__
-_DEFAULTS: Final = {**msgspec.structs.asdict(LinkOptions()), "last_click_at": None, "names": []}
+_DEFAULTS: Final = {
+    **msgspec.structs.asdict(LinkOptions()),
+    "last_click_at": None, "renewed_version": None, "names": [],
+}
 
 
 def without_defaults(fields: Mapping[str, Any]) -> dict[str, Any]:
