@@ -46,7 +46,9 @@ class LinkOptions(msgspec.Struct, frozen=True, kw_only=True):
 NAMES: Final = LinkOptions.__struct_fields__
 _DEFAULTS: Final = {
     **msgspec.structs.asdict(LinkOptions()),
-    "last_click_at": None, "renewed_version": None, "names": [],
+    "last_click_at": None,
+    "renewed_version": None,
+    "names": [],
 }
 
 

@@ -81,7 +81,6 @@ Paths = Annotated[
 ]
 
 
-MAX_CLICKS: Final = 1_000_000_000
 MaxClicks = Annotated[
     int, Meta(ge=1, le=MAX_CLICKS, description="people's clicks until it has expired; null: any")
 ]
