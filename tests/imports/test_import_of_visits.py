@@ -61,6 +61,14 @@ async def test_a_later_import_brings_new_visits_and_totals(world: World) -> None
     assert (await clicks(world), await openings(world)) == (8, {"one": 3})
 
 
+async def test_a_row_that_repeats_an_id_says_nothing_of_the_links_total(world: World) -> None:
+    items = [a_link("one", clicks=7), a_link("one", row=2, clicks=1)]
+    ran = await imported(world, *items)
+    assert (ran["counts"], await openings(world)) == ({"create": 1, "conflict": 1}, {"one": 7})
+    await imported(world, *items)
+    assert await openings(world) == {"one": 7}
+
+
 async def test_an_undo_takes_out_visits_links_and_what_they_had_before(world: World) -> None:
     items: list[SourceItem] = [
         a_link("one", clicks=7),

@@ -181,7 +181,8 @@ class Worker:
         if held.state == "running":
             decisions = await self._apply(held, planner, decisions)
             known = [one for one in decisions if one.row.outcome != "conflict"]
-            totals = {one.row.link_id: one.item.clicks for one in known if one.row.link_id}
+            # Of rows with one id the first counts.
+            totals = {one.row.link_id: one.item.clicks for one in known[::-1] if one.row.link_id}
             await self._visits.set_openings(totals)
         rows += [one.row for one in decisions]
         if held.state == "checking":
