@@ -49,6 +49,7 @@ _SHORT_URL: Final = re.compile(r"(?:https?://)?([^/?#]*)/?([^?#]*)", re.IGNORECA
 async def items_of(rows: AsyncIterator[list[Any]], read: Read) -> AsyncIterator[SourceItem]:
     """Yield what `read` makes of each row, and its number; of a bad row that it is refused.
 
+    A BrokenFile, or too many refused rows, are a last refused row: the rest is not read.
     Raises BadRequest if an answer of an API cannot be read.
     """
     number = refusals = 0
@@ -61,7 +62,10 @@ async def items_of(rows: AsyncIterator[list[Any]], read: Read) -> AsyncIterator[
                     refusals += type(item) is RefusedRow
                     yield item
             if refusals > MAX_REFUSED:
-                raise BrokenFile(f"file: more than {MAX_REFUSED} are refused; the rest is left")
+                yield refused(
+                    number, f"file: more than {MAX_REFUSED} are refused; the rest is left"
+                )
+                return
     except BrokenFile as error:
         yield refused(number + 1, error.message)
     except (AttributeError, KeyError, TypeError) as error:
@@ -243,7 +247,10 @@ def _country(text: str) -> str:
 async def numbered(
     items: AsyncIterator[SourceItem], *, is_newest_first: bool = False
 ) -> AsyncIterator[SourceItem]:
-    """Number the visits of each link and second from the oldest. Those of a second are together."""
+    """Number the visits of each link and second from the oldest. Those of a second are together.
+
+    Raises BadRequest if they are too many to be held.
+    """
     held: list[SourceVisit] = []
     async for item in items:
         if not isinstance(item, SourceVisit):
