@@ -36,7 +36,7 @@ BCRYPT: Final = {
     )
 }
 PBKDF2: Final = {
-    b"sink-pwd:v1:100000:c2FsdHNhbHQ:aGFzaGhhc2g_-w": b"sink-pwd:v1:1000:%s:%s"
+    b"100000:c2FsdHNhbHRzYWx0c2FsdA:ZlyMsyg8UImDkg487RWJO6r2T2n9342nSd_dVylWWcI": b"1000:%s:%s"
     % (_base64(_SALT), _base64(pbkdf2_hmac("sha256", PASSWORD.encode(), _SALT, 1000, 32)))
 }
 """The hashes in samples are of no password, and become those of one."""
@@ -165,6 +165,13 @@ TABLE: Final = (
         },
         (b"https://ex.test/pile", b"https://ex.test/new"),
         {"same": 2, "update": 1, "refused": 2},
+    ),
+    Sample(
+        "dub-default.csv",
+        {"create": 1},
+        {"Spring/Sale": to("s?a=1,2", paths=["Spring/Sale"], opening_clicks=42)},
+        (b"https://ex.test/s", b"https://ex.test/new"),
+        {"update": 1},
     ),
     Sample(
         "bitly.csv",
