@@ -168,7 +168,7 @@ TABLE: Final = (
     ),
     Sample(
         "dub-default.csv",
-        {"create": 1},
+        {"lossy": 1},
         {"Spring/Sale": to("s?a=1,2", paths=["Spring/Sale"], opening_clicks=42)},
         (b"https://ex.test/s", b"https://ex.test/new"),
         {"update": 1},
