@@ -115,6 +115,7 @@ function SelectAll({ rows, selected, onSelect, rowKey }) {
   return html`<${Checkbox}
     label="Select all rows"
     hideLabel
+    disabled=${keys.length === 0}
     checked=${all}
     onInput=${(on) => onSelect(new Set(on ? keys : []))}
   />`;
