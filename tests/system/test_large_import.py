@@ -5,8 +5,11 @@
 """
 
 import http.client
+import json
 import os
 import re
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
@@ -16,8 +19,9 @@ from typing import Any
 from config.settings import Settings
 from lab.process_usage import MEGABYTE
 from tests.factories import CHROME
+from tests.paths import ROOT
 from tests.system.conftest import Rows
-from tests.system.owner import Owner, new_owner, script
+from tests.system.owner import Owner, new_owner
 from tests.system.service import Service, environment, running
 from tests.waiting import until
 
@@ -107,11 +111,16 @@ def test_a_large_dump_is_imported_exactly_although_the_process_is_killed(
     print(f"{LINKS:,} links, {VISITS:,} visits: {time.monotonic() - began:.0f} s, {used} bytes")
     assert ran["counts"] == {"create": LINKS, "visits": VISITS}
     bots = VISITS // 3
-    [verified] = script(
-        variables, "verify", "--account", owner.account_id, "--from", "2025-01-01", "--to",
-        "2025-12-31",
-    )  # fmt: skip
-    assert (verified["differences"], verified["clicks"]) == (0, VISITS)
+    days = ("--from", "2025-01-01", "--to", "2025-12-31", "--account", owner.account_id)
+    verified = subprocess.run(
+        [sys.executable, "-m", "scripts.verify", "--json", *days],
+        cwd=ROOT,
+        env=variables,
+        stdout=subprocess.PIPE,
+        check=True,
+    )
+    [row] = json.loads(verified.stdout)
+    assert (row["differences"], row["clicks"]) == (0, VISITS)
     people = {"$group": {"_id": None, "clicks": {"$sum": "$total.clicks"}}}
     [sums] = database["rollups"].aggregate([{"$match": {"_id.of": "account"}}, people])
     assert sums["clicks"] == VISITS - bots
