@@ -40,7 +40,8 @@ METHODS = "GET, HEAD, OPTIONS"
 Begin = Callable[[Visit, Waiter[Answer]], None]
 """Finds the link of a GET or HEAD, as `Redirect.begin` does."""
 
-_OPTIONS = RedirectResponse(204, (("Allow", METHODS), ("Cache-Control", "no-store")))
+# Without a look-up, the link may be one that takes POST.
+_OPTIONS = RedirectResponse(204, (("Allow", f"{METHODS}, POST"), ("Cache-Control", "no-store")))
 
 
 class Redirect:

@@ -150,7 +150,7 @@ async def test_options_answers_without_looking_for_the_link(
 ) -> None:
     response = await client.request("OPTIONS", target)
     assert (response.status, response.body) == (204, b"")
-    assert response.headers["Allow"] == "GET, HEAD, OPTIONS"
+    assert response.headers["Allow"] == "GET, HEAD, OPTIONS, POST"
     assert "Content-Length" not in response.headers
     assert await services.stores.redis.xlen("journal") == 0
 

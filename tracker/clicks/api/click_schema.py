@@ -53,7 +53,7 @@ PASSWORD_FORM: OpenApiPart = {
 OPTIONS_ANSWERS = {
     204: public_answer(
         "`Allow` names the methods.",
-        headers=constants(Allow="GET, HEAD, OPTIONS", Cache_Control="no-store"),
+        headers=constants(Allow="GET, HEAD, OPTIONS, POST", Cache_Control="no-store"),
     )
 }
 _SLUG = TEXT | {"pattern": f"^{SLUG.pattern}$", "examples": [EXAMPLE_SLUG]}
