@@ -38,6 +38,7 @@ from tracker.stores.mongodb.transaction import MongoSession
 async def test_a_transaction_that_was_begun_before_a_poll_and_ends_after_it_is_not_missed(
     services: Services,
 ) -> None:
+    await applied(services, [make_click(new_id())])  # or both create a collection
     follower = await follow(services.feeds.click_feed, ACCOUNT)
     early, later = (services.clicks.enrichment.document(make_click(ACCOUNT)) for _ in range(2))
 

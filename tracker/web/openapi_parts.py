@@ -138,7 +138,7 @@ def public_error(
 
     `media_types` are offered besides JSON.
     """
-    _, usual, usual_example = ERRORS[status]
+    _, usual, usual_example = ERRORS.get(status, ("", "", ""))
     content = _error_content(example or usual_example) | {
         one: {"schema": TEXT} for one in media_types
     }

@@ -16,6 +16,7 @@ from tracker.clicks.api.click_schema import (
     REDIRECT_ANSWERS,
     SLUG_IN_PATH,
     SLUG_IN_QUERY,
+    form_answers,
 )
 from tracker.clicks.protection import PASS_SECONDS, PasswordRequired
 from tracker.clicks.redirect import METHODS
@@ -225,7 +226,7 @@ def redirect_routes(
         method="POST",
         operation_id=f"unlock{name}",
         summary="Open a protected link with its password; others answer 405",
-        answers={303 if status == 302 else status: one for status, one in answers.items()},
+        answers=form_answers(answers),
         body=PASSWORD_FORM,
     )
     return get, head, options, post

@@ -1,5 +1,7 @@
 """The OpenAPI parts of `/c/<slug>` and `/api/click`. Their requests are parsed by hand."""
 
+from collections.abc import Mapping
+
 from tracker.ids import SLUG
 from tracker.links.hostnames import MAX_HOSTNAME_CHARACTERS
 from tracker.web.openapi_parts import (
@@ -44,6 +46,9 @@ REDIRECT_ANSWERS = {
     500: _error(500),
     503: _error(503),
 }
+_WITHOUT_PASSWORD = _error(
+    405, "The link has no password.", "method not allowed; allowed: GET, HEAD, OPTIONS"
+)
 _FORM = {"type": "object", "properties": {"password": TEXT}, "required": ["password"]}
 PASSWORD_FORM: OpenApiPart = {
     "content": {
@@ -74,3 +79,9 @@ PASSED_ON_PARAMETERS: OpenApiPart = {
     "explode": True,
     "example": {"utm_source": "newsletter"},
 }
+
+
+def form_answers(answers: Mapping[int, OpenApiPart]) -> dict[int, OpenApiPart]:
+    """Return the answers to a form with a password, from those to a visit."""
+    of_visit = {303 if status == 302 else status: one for status, one in answers.items()}
+    return {**of_visit, 405: _WITHOUT_PASSWORD}
