@@ -109,7 +109,7 @@ class ClickQuery(Handler):
 
     def _limited(self, granted: str) -> str:
         """Return a pass as a cookie that is sent back to this path alone."""
-        path = self.request.path.rstrip("/").replace(";", "%3B") or "/"
+        path = self.request.path.rstrip("/").replace(";", "%3B")
         secure = "; Secure" if self.web.public_url.scheme == "https" else ""
         return f"{granted}; Path={path}; Max-Age={PASS_SECONDS}; HttpOnly; SameSite=Lax{secure}"
 

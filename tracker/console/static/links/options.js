@@ -11,8 +11,8 @@ import { stripped } from "console/links/invisible";
 
 /**
  * `unused` is the value of a link without the option. A `time` is typed as the account's clocks
- * show it, a `number` as digits; `options` are the choices, a `checkbox` is true or false, `lines` are texts, else it is
- * a text.
+ * show it, a `number` as digits, `lines` are texts; `options` are the choices, a `checkbox` is true
+ * or false, else it is a text.
  */
 export const OPTIONS = [
   {
