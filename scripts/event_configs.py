@@ -7,8 +7,8 @@ from scripts.command import Command, OutputRow, add_account, display_name, requi
 from tracker.access.audit import AuditObject
 from tracker.access.principal import Author
 from tracker.clock import iso
-from tracker.conversions.aliases import AliasedParameter, check_aliases
 from tracker.conversions.event_config import EventConfig, PayoutType, checked_payout
+from tracker.conversions.postbacks.aliases import AliasedParameter, check_aliases
 from tracker.errors import BadRequest
 from tracker.service.services import Services
 

@@ -17,10 +17,10 @@ from tracker.accounts.people import Person
 from tracker.clicks.click import Click
 from tracker.clicks.visit import ClientHeaders, Visit
 from tracker.clock import moment, now
-from tracker.conversions.aliases import AliasedParameter
 from tracker.conversions.conversion import Conversion
 from tracker.conversions.event_config import EventConfig, PayoutType
-from tracker.conversions.parameters import ConversionParameters
+from tracker.conversions.postbacks.aliases import AliasedParameter
+from tracker.conversions.postbacks.parameters import ConversionParameters
 from tracker.ids import new_click_id, new_id
 from tracker.links.domain import Domain
 from tracker.links.link import Link, NewLink

@@ -29,7 +29,7 @@ from tests.web.table import KEYED_ENDPOINTS
 from tracker import metrics
 from tracker.access.principal import OPERATOR, SCOPES, Principal
 from tracker.access.roles import SCOPES_OF, Role
-from tracker.conversions.fields import NAMES
+from tracker.conversions.postbacks.fields import NAMES
 from tracker.conversions.rules import Rule
 from tracker.errors import ErrorCode, TrackerError
 from tracker.feeds.api.clicks import ListClicks

@@ -11,14 +11,14 @@ import orjson
 from lab.chaos.traffic import EventAnswer, Ledger
 from lab.scene import LIMIT
 from tracker.clock import day_of
-from tracker.conversions.document import COUNTED, ConversionStatus
+from tracker.conversions.document import COUNTED, Attribution
 from tracker.webhooks.delivery import DeliveryStatus
 
 _NUMBER: Final = re.compile(r"(?:^|&)n=(\d+)(?:&|$)")
 
 ELSEWHERE: Final = "click 302"  # without a click id: after the last click of a limited link
 
-_NOTIFIED: Final = frozenset(COUNTED) - {ConversionStatus.PENDING}
+_NOTIFIED: Final = frozenset(COUNTED) - {Attribution.PENDING}
 
 _MESSAGES_PER_REFUSAL: Final = 10
 """One in this many new messages is refused at first, to be sent again."""
@@ -135,7 +135,7 @@ class Audit:
             if answer.transaction is not None
         )
         left_pending = sum(
-            one["status"] == ConversionStatus.PENDING and one["click_id"] in self._clicks
+            one["status"] == Attribution.PENDING and one["click_id"] in self._clicks
             for one in counting
         )
         cut = ledger.cut.intersection(map(_number, self._events.values()))

@@ -22,7 +22,7 @@ from tests.factories import (
 from tracker.accounts.accounts import Account
 from tracker.clicks.bots import REASONS
 from tracker.clock import now_ms
-from tracker.conversions.aliases import AliasedParameter
+from tracker.conversions.postbacks.aliases import AliasedParameter
 from tracker.service.services import Services
 
 DAY_MS = 86_400_000

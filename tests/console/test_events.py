@@ -16,7 +16,7 @@ from tests.factories import create_click, create_event_config, create_link
 from tests.web.client import Client
 from tracker.access.roles import Role
 from tracker.accounts.accounts import Account
-from tracker.conversions.document import ConversionStatus
+from tracker.conversions.document import Attribution
 from tracker.service.services import Services
 
 
@@ -125,9 +125,5 @@ async def test_the_state_of_a_conversion_is_worded_alike_by_toast_log_and_api(
         assert row["status"] == "test"
         await expect(page.locator("tbody .badge")).to_have_text("test")
         options = await page.get_by_label("State").locator("option").all_inner_texts()
-        named = {
-            one.value.replace("_", " ")
-            for one in ConversionStatus
-            if one != ConversionStatus.CLAIMED
-        }
+        named = {one.value.replace("_", " ") for one in Attribution if one != Attribution.CLAIMED}
         assert set(options[1:]) == named

@@ -15,9 +15,9 @@ from tests.conversions import scene
 from tests.conversions.outage import without_mongodb
 from tests.conversions.parsing import from_json
 from tests.factories import create_click, create_event_config, make_parameters
-from tracker.conversions.aliases import AliasedParameter, Aliases, with_aliases
 from tracker.conversions.event_config import PayoutType
-from tracker.conversions.parameters import ConversionParameters, parse_text
+from tracker.conversions.postbacks.aliases import AliasedParameter, Aliases, with_aliases
+from tracker.conversions.postbacks.parameters import ConversionParameters, parse_text
 from tracker.errors import BadRequest, Unavailable
 from tracker.ids import new_id
 from tracker.service.services import Services

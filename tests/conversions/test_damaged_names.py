@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.conversions.parsing import from_json
-from tracker.conversions.aliases import MAX_WARNINGS, warnings_of
-from tracker.conversions.fields import fields_in_form
-from tracker.conversions.parameters import checked_parameters, parse_text
+from tracker.conversions.postbacks.aliases import MAX_WARNINGS, warnings_of
+from tracker.conversions.postbacks.fields import fields_in_form
+from tracker.conversions.postbacks.parameters import checked_parameters, parse_text
 from tracker.errors import BadRequest
 
 CLICK_ID = "0190b5a2-7c1e-7d3f-8a4b-5c6d7e8f9a0b"

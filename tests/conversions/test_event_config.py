@@ -16,7 +16,7 @@ from tracker.conversions.event_config import (
     PayoutType,
     checked_payout,
 )
-from tracker.conversions.parameters import AMOUNT_DECIMALS
+from tracker.conversions.postbacks.parameters import AMOUNT_DECIMALS
 from tracker.errors import BadRequest, NotFound
 from tracker.ids import new_id
 from tracker.service.services import Services

@@ -12,7 +12,7 @@ from bson import Decimal128
 
 from tests.conversions.parsing import from_json
 from tests.waiting import bounded_work
-from tracker.conversions.parameters import ConversionParameters, parse_text
+from tracker.conversions.postbacks.parameters import ConversionParameters, parse_text
 from tracker.errors import BadRequest
 
 CLICK_ID = "0190b5a2-7c1e-7d3f-8a4b-5c6d7e8f9a0b"

@@ -10,7 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.conversions.parsing import from_json
-from tracker.conversions.parameters import MAX_METADATA_BYTES, ConversionParameters, parse_text
+from tracker.conversions.postbacks.parameters import (
+    MAX_METADATA_BYTES,
+    ConversionParameters,
+    parse_text,
+)
 from tracker.errors import BadRequest
 
 NAMES = st.sampled_from(["pbk", "click_id", "value", "metadata", "transaction_id", "txid", "x"])

@@ -16,9 +16,9 @@ from tests.factories import create_click, create_event_config, make_click, make_
 from tests.ingest import ledger
 from tests.ports import free_port
 from tests.stores.counted_breaker import CountedBreaker
-from tracker.conversions.aliases import SHARED_ID
 from tracker.conversions.event_config import EventConfig, PayoutType
-from tracker.conversions.parameters import ConversionParameters
+from tracker.conversions.postbacks.aliases import SHARED_ID
+from tracker.conversions.postbacks.parameters import ConversionParameters
 from tracker.conversions.recorder import RecordedConversion
 from tracker.errors import BadRequest, NotFound, TrackerError, Unavailable
 from tracker.ids import new_id

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.conversions.parsing import from_json
-from tracker.conversions.aliases import (
+from tracker.conversions.postbacks.aliases import (
     MAX_WARNINGS,
     REJECTIONS,
     AliasedParameter,
@@ -18,8 +18,8 @@ from tracker.conversions.aliases import (
     warnings_of,
     with_aliases,
 )
-from tracker.conversions.fields import NAMES, fields_in_text, merged
-from tracker.conversions.parameters import checked_parameters, parse_text
+from tracker.conversions.postbacks.fields import NAMES, fields_in_text, merged
+from tracker.conversions.postbacks.parameters import checked_parameters, parse_text
 
 
 def warned(query: str) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.conversions.parsing import from_json
-from tracker.conversions.parameters import parse_text
+from tracker.conversions.postbacks.parameters import parse_text
 from tracker.errors import BadRequest
 from tracker.syntax.unfilled import is_filler, unfilled
 

@@ -9,7 +9,7 @@ from tornado.platform.asyncio import AsyncIOLoop
 from tests.factories import AT_MS, make_event_document
 from tests.stores.mongodb.profiler import profiled
 from tracker.clock import moment
-from tracker.conversions.document import ConversionStatus
+from tracker.conversions.document import Attribution
 from tracker.feeds import time_order
 from tracker.feeds.conversions import SHOWN
 from tracker.feeds.filter import FeedFilter
@@ -48,9 +48,9 @@ async def ids(services: Services, wanted: FeedFilter = ALL) -> list[int]:
 async def test_an_event_that_is_settled_while_pages_are_read_stays_in_its_place(
     services: Services,
 ) -> None:
-    await store(services, range(1, 9), status=ConversionStatus.PENDING)
+    await store(services, range(1, 9), status=Attribution.PENDING)
     first = await services.feeds.conversion_feed.page(ACCOUNT, ALL, None, 4)
-    attributed = {"$set": {"status": ConversionStatus.ATTRIBUTED}}
+    attributed = {"$set": {"status": Attribution.ATTRIBUTED}}
     await services.stores.mongodb["events"].update_many({"_id": {"$in": [2, 6]}}, attributed)
     second = await services.feeds.conversion_feed.page(ACCOUNT, ALL, first.next, 4)
     assert [one.id for one in (*first.rows, *second.rows)] == list(range(8, 0, -1))
@@ -61,8 +61,8 @@ async def test_other_accounts_events_claims_and_events_of_no_account_are_not_lis
 ) -> None:
     await store(services, [1])
     await store(services, [2], account_id=new_id())
-    await store(services, [3], account_id=None, status=ConversionStatus.PENDING)
-    await store(services, [4], status=ConversionStatus.CLAIMED)
+    await store(services, [3], account_id=None, status=Attribution.PENDING)
+    await store(services, [4], status=Attribution.CLAIMED)
     assert await ids(services) == [1]
     found = [await services.feeds.conversion_feed.find(number) for number in range(1, 6)]
     assert [one is not None for one in found] == [True, True, False, False, False]
@@ -99,14 +99,14 @@ async def test_the_cost_of_a_page_does_not_grow_with_the_events_of_the_account(
 ) -> None:
     monkeypatch.setattr(time_order, "MAX_EXAMINED", 50)
     await store(services, range(1, 1001))
-    await store(services, range(1001, 2001), status=ConversionStatus.ATTRIBUTED, link_id=LINK)
-    await store(services, [2001, 2002], status=ConversionStatus.REFUSED)
+    await store(services, range(1001, 2001), status=Attribution.ATTRIBUTED, link_id=LINK)
+    await store(services, [2001, 2002], status=Attribution.REFUSED)
     middle = TimePosition(moment(AT_MS + 250), 501)
     of_a_query = 2 * len(SHOWN)
     page = 11 + of_a_query + 2 + of_a_query  # two of them share the millisecond at the end
     assert await examined(services, ALL) <= page
     assert await examined(services, ALL, middle) <= page
-    assert await examined(services, FeedFilter(statuses=[ConversionStatus.REFUSED])) <= page
+    assert await examined(services, FeedFilter(statuses=[Attribution.REFUSED])) <= page
     assert await examined(services, FeedFilter(first=moment(AT_MS), last=middle.at)) <= page
     rare = FeedFilter(values={"event": [str(CONFIG)], "country": ["DE"]})
     assert await examined(services, rare) <= 2 * (51 + of_a_query)

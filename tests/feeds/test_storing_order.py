@@ -23,7 +23,7 @@ from tests.feeds.scene import (
 )
 from tracker.clicks.click import Click
 from tracker.clock import moment
-from tracker.conversions.document import ConversionStatus
+from tracker.conversions.document import Attribution
 from tracker.errors import BadRequest
 from tracker.feeds import storing_order
 from tracker.feeds.arrivals import TRANSACTION_NUMBERS
@@ -134,16 +134,16 @@ async def test_a_conversion_comes_with_each_state_that_it_is_read_in(services: S
     await slow.catch_up(size=1)
     seen = [(row.id, row.status) for row in follower.rows]
     assert sorted(seen) == [
-        (1, ConversionStatus.ATTRIBUTED),
-        (1, ConversionStatus.PENDING),
-        (2, ConversionStatus.ATTRIBUTED),
-        (2, ConversionStatus.PENDING),
-        (3, ConversionStatus.NO_CLICK),
+        (1, Attribution.ATTRIBUTED),
+        (1, Attribution.PENDING),
+        (2, Attribution.ATTRIBUTED),
+        (2, Attribution.PENDING),
+        (3, Attribution.NO_CLICK),
     ]
     assert sorted((row.id, row.status) for row in slow.rows) == [
-        (1, ConversionStatus.ATTRIBUTED),
-        (2, ConversionStatus.ATTRIBUTED),
-        (3, ConversionStatus.NO_CLICK),
+        (1, Attribution.ATTRIBUTED),
+        (2, Attribution.ATTRIBUTED),
+        (3, Attribution.NO_CLICK),
     ]
 
 
@@ -182,9 +182,9 @@ async def test_states_are_a_filter_and_notifications_are_none_of_them(services: 
         {"_id": 1}, {"$set": {"tell_at": moment(AT_MS)}}
     )
     assert await drain_of(services).notify_overdue() == 1
-    assert await follower.catch_up(FeedFilter(statuses=[ConversionStatus.ATTRIBUTED])) == []
+    assert await follower.catch_up(FeedFilter(statuses=[Attribution.ATTRIBUTED])) == []
     await applied(services, [click])
-    assert await follower.catch_up(FeedFilter(statuses=[ConversionStatus.ATTRIBUTED])) == [1]
+    assert await follower.catch_up(FeedFilter(statuses=[Attribution.ATTRIBUTED])) == [1]
 
 
 async def test_what_retention_has_deleted_is_left_out(services: Services) -> None:

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from tests.factories import make_click, make_conversion
 from tracker.clicks.click import Click
+from tracker.conversions.conversion import Conversion
 from tracker.ingest.batch_parts import apply_in_parts, parts_of
 from tracker.ingest.record import Record
 
@@ -60,7 +61,7 @@ def test_an_event_is_in_the_part_of_its_click() -> None:
     records += [make_conversion(number, one.id) for number, one in enumerate(records, 1)]
     for part in split(records):
         clicks = {one.id for one in part if isinstance(one, Click)}
-        assert {one.click_id for one in part if not isinstance(one, Click)} == clicks
+        assert {one.click_id for one in part if isinstance(one, Conversion)} == clicks
 
 
 async def test_parts_are_applied_one_after_another_until_one_fails() -> None:

@@ -58,7 +58,7 @@ EVENT_WITHOUT_WARNINGS = (
     b"\xc4\x10\x00\x01\x02\x03\x04\x05\x06\x07\x08\t\n\x0b\x0c\r\x0e\x0f"
     b'\xa49.99\xc0\xa8{"b": 2}\xa3t-1\xc4\x10aaaaaaaaaaaaaaaa\xc3\xc2'
 )
-EVENT_BYTES = b"\x9e" + EVENT_WITHOUT_WARNINGS[1:] + b"\xc0"
+EVENT_BYTES = b"\x9f" + EVENT_WITHOUT_WARNINGS[1:] + b"\xc0\xc0"
 PAYLOAD = b"\x92" + CLICK_BYTES + EVENT_BYTES
 
 KINDS = EntryDecoder(list[Click | Conversion])
@@ -71,8 +71,8 @@ def test_an_entry_is_written_and_read_in_the_same_bytes_as_ever() -> None:
 
 def test_records_of_a_release_that_knows_fewer_or_more_fields_are_read() -> None:
     assert KINDS.decode({b"1": b"\x91" + EVENT_WITHOUT_WARNINGS}) == [EVENT]
-    for record, known in ((CLICK, CLICK_BYTES), (EVENT, EVENT_BYTES)):
-        assert KINDS.decode({b"1": b"\x91\x9f" + known[1:] + b"\xa1x"}) == [record]
+    for record, known, head in ((CLICK, CLICK_BYTES, b"\x9f"), (EVENT, EVENT_BYTES, b"\xdc\0\x10")):
+        assert KINDS.decode({b"1": b"\x91" + head + known[1:] + b"\xa1x"}) == [record]
 
 
 @pytest.mark.parametrize("number", [0, 1, 15, 16, 500])

@@ -13,6 +13,7 @@ from tests.factories import make_click, make_conversion
 from tests.journal.spooling import journal_at
 from tests.stores.redis.own_redis import OwnRedis
 from tracker.clicks.click import Click
+from tracker.conversions.conversion import Conversion
 from tracker.ids import new_id
 from tracker.ingest.record import ENTRY_DECODER, Record
 from tracker.journal.appender import Claim
@@ -107,7 +108,7 @@ async def test_a_transaction_id_is_appended_once_in_its_partition(
             assert await built.holder(claim) == number
         found = await streamed(redis)
     for number, records in enumerate(found):
-        texts = [one.transaction_id or "" for one in records if not isinstance(one, Click)]
+        texts = [one.transaction_id or "" for one in records if isinstance(one, Conversion)]
         assert {partition_of_transaction_id(one, PARTITIONS) for one in texts} <= {number}
     assert sorted(one.id for records in found for one in records) == list(range(1, 21))
 

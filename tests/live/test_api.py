@@ -20,7 +20,7 @@ from tests.live.watching import Watcher, begun, connected, telling
 from tests.waiting import eventually
 from tests.web.world import World
 from tracker.clock import now_ms
-from tracker.conversions.document import ConversionStatus, document
+from tracker.conversions.document import Attribution, document
 from tracker.live import stream
 from tracker.live.hub import MAX_OF_ACCOUNT, LiveHub
 from tracker.stores.redis import keys
@@ -92,7 +92,7 @@ async def test_a_stream_begins_with_the_last_minutes_and_how_far_the_journal_is_
 async def test_a_claimed_conversion_is_told_when_it_counts(world: World) -> None:
     event = make_conversion(7, None, at=now_ms(), account_id=world.account.id.bytes)
     await world.services.stores.mongodb["events"].insert_one(
-        {**document(event), "status": ConversionStatus.CLAIMED}
+        {**document(event), "status": Attribution.CLAIMED}
     )
     async with watched(world) as watcher:
         await applied(world.services, [event])

@@ -14,7 +14,7 @@ from tests.factories import (
     make_click_document,
     make_event_document,
 )
-from tracker.conversions.document import DIMENSIONS, ConversionStatus
+from tracker.conversions.document import DIMENSIONS, Attribution
 from tracker.ids import new_id
 from tracker.reports.rollups.rollup import Calendars, Rollup
 from tracker.service.services import Services
@@ -105,7 +105,7 @@ async def moved(services: Services, random: Random, history: History) -> History
     pending = [
         one
         for one in history.events
-        if one["status"] == ConversionStatus.PENDING and one["account_id"] == history.account_id
+        if one["status"] == Attribution.PENDING and one["account_id"] == history.account_id
     ]
     own = [one for one in history.clicks if one["account_id"] == history.account_id]
     events = {one["_id"]: one for one in history.events}
@@ -188,24 +188,22 @@ def _click_of(random: Random, account_id: UUID, link_id: UUID, domain_name: str)
 def _event(
     random: Random, number: int, account_id: UUID, clicks: Sequence[Any], configs: Sequence[UUID]
 ) -> dict[str, Any]:
-    status = random.choice(
-        [*ConversionStatus, ConversionStatus.ATTRIBUTED, ConversionStatus.ATTRIBUTED]
-    )
+    status = random.choice([*Attribution, Attribution.ATTRIBUTED, Attribution.ATTRIBUTED])
     click = random.choice(clicks)
-    if status == ConversionStatus.ATTRIBUTED:
+    if status == Attribution.ATTRIBUTED:
         status = _joined(click)
     # A test names a click, or none.
-    is_joined = status == ConversionStatus.ATTRIBUTED or (
-        status == ConversionStatus.TEST and random.random() < 0.7
+    is_joined = status == Attribution.ATTRIBUTED or (
+        status == Attribution.TEST and random.random() < 0.7
     )
     owner = click["account_id"] if is_joined else account_id
-    of_nobody = status == ConversionStatus.PENDING and random.random() < 0.3
+    of_nobody = status == Attribution.PENDING and random.random() < 0.3
     return make_event_document(
         number,
         at=_moment(random),
         account_id=None if of_nobody else owner,
         event_config_id=random.choice([*configs, None]) if owner == account_id else None,
-        click_id=None if status == ConversionStatus.NO_CLICK else click["_id"],
+        click_id=None if status == Attribution.NO_CLICK else click["_id"],
         value=_money(random),
         payout=_money(random),
         status=status,
@@ -214,9 +212,9 @@ def _event(
     )
 
 
-def _joined(click: dict[str, Any]) -> ConversionStatus:
+def _joined(click: dict[str, Any]) -> Attribution:
     """Return the state of an event that is joined with a click."""
-    return ConversionStatus.TEST if "test" in click else ConversionStatus.ATTRIBUTED
+    return Attribution.TEST if "test" in click else Attribution.ATTRIBUTED
 
 
 def _of_click(click: dict[str, Any]) -> dict[str, Any]:

@@ -14,9 +14,10 @@ from tornado.netutil import bind_sockets
 
 from tests.waiting import PATIENCE_SECONDS
 from tracker.clicks.click import Click
-from tracker.conversions.conversion import Conversion
+from tracker.conversions.conversion import Conversion, Correction
 from tracker.http.fast_path import FastPathConnection
 from tracker.http.server import Server
+from tracker.ingest.record import Record
 from tracker.journal.overflow import Overflow
 from tracker.metrics import REQUESTS
 from tracker.service.app import make_app
@@ -96,8 +97,9 @@ class Way:
             await self._connection[1].wait_closed()
             self._connection = None
 
-    def record(self, record: Click | Conversion) -> Click | Conversion | None:
+    def record(self, record: Record) -> Click | Conversion | None:
         """Return `record` without what always differs; None if it is of the other way."""
+        assert not isinstance(record, Correction)
         if isinstance(record, Click):
             number = self._numbers.get(str(UUID(bytes=record.id)))
             if number is None:
@@ -162,7 +164,7 @@ class Ways(NamedTuple):
         assert counted_fast == counted_plain
         return [answer for answers in fast for answer in answers]
 
-    def recorded(self, records: Sequence[Click | Conversion]) -> list[Click | Conversion]:
+    def recorded(self, records: Sequence[Record]) -> list[Click | Conversion]:
         """Check that both servers made the same records, and return those of one."""
         plain, fast = (
             [one for record in records if (one := way.record(record)) is not None]

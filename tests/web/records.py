@@ -5,7 +5,7 @@ from typing import Any
 from tests.waiting import eventually
 from tracker.clicks.click import Click
 from tracker.conversions.conversion import Conversion
-from tracker.ingest.record import ENTRY_DECODER
+from tracker.ingest.record import ENTRY_DECODER, Record
 from tracker.service.services import Services
 from tracker.stores.redis.keys import JOURNAL, OVERFLOW
 
@@ -21,7 +21,7 @@ async def in_journal(services: Services) -> None:
     await eventually(nothing_waits)
 
 
-async def journaled(services: Services) -> list[Click | Conversion]:
+async def journaled(services: Services) -> list[Record]:
     """Return every record of the journal, oldest first; after them those of its overflow."""
     await in_journal(services)
     entries: list[Any] = []

@@ -15,10 +15,10 @@ from pymongo import UpdateOne
 from pymongo.errors import PyMongoError
 
 from tracker.clock import moment, now_ms
-from tracker.conversions.aliases import SHARED_ID
 from tracker.conversions.conversion import Conversion
 from tracker.conversions.document import REPEATED
 from tracker.conversions.look_ups import LOOK_UP_SECONDS, LookUps
+from tracker.conversions.postbacks.aliases import SHARED_ID
 from tracker.conversions.resolution import claim_keys
 from tracker.conversions.store import Conversions
 from tracker.errors import Unavailable

@@ -37,7 +37,7 @@ class EventIdTaken(Exception):
     """Two conversions have one id, which a restored backup can cause."""
 
 
-class ConversionStatus(StrEnum):
+class Attribution(StrEnum):
     """The state of a stored conversion."""
 
     CLAIMED = "claimed"
@@ -58,10 +58,10 @@ class ConversionStatus(StrEnum):
 
 
 COUNTED: Final = (
-    ConversionStatus.PENDING,
-    ConversionStatus.NO_CLICK,
-    ConversionStatus.FOREIGN_CLICK,
-    ConversionStatus.ATTRIBUTED,
+    Attribution.PENDING,
+    Attribution.NO_CLICK,
+    Attribution.FOREIGN_CLICK,
+    Attribution.ATTRIBUTED,
 )
 """The states in which a conversion counts, if its account is known."""
 
@@ -102,7 +102,7 @@ class ConversionDocument(_OptionalFields):
     value: Decimal128 | None
     payout: Decimal128 | None
     metadata: str | None
-    status: ConversionStatus
+    status: Attribution
     transaction_scope: bytes | None
 
 
@@ -111,7 +111,7 @@ class ConversionFields(_OptionalFields, total=False):
 
     account_id: bytes | None
     payout: Decimal128 | None
-    status: ConversionStatus
+    status: Attribution
     transaction_scope: bytes | None
 
 
@@ -136,12 +136,12 @@ CLICK_FIELDS: Final = ("account_id", "at", "test", *_COPIED)
 def attribute(conversion: ConversionDocument, click: ClickDocument) -> ConversionFields:
     """Return the fields to set on a conversion whose click is stored."""
     if conversion["account_id"] not in (None, click["account_id"]):
-        return {"status": ConversionStatus.FOREIGN_CLICK}
+        return {"status": Attribution.FOREIGN_CLICK}
     # The names come from the tables of dimensions. An older click lacks the newest.
     copied = {name: click[name] for name in _COPIED if name in click}  # type: ignore[literal-required]
     fields = cast(ConversionFields, copied)
-    is_test = conversion["status"] == ConversionStatus.TEST or "test" in click
-    fields["status"] = ConversionStatus.TEST if is_test else ConversionStatus.ATTRIBUTED
+    is_test = conversion["status"] == Attribution.TEST or "test" in click
+    fields["status"] = Attribution.TEST if is_test else Attribution.ATTRIBUTED
     fields["account_id"] = click["account_id"]
     fields["click_at"] = click["at"]
     if conversion["transaction_scope"] == conversion["click_id"] is not None:
@@ -189,10 +189,10 @@ def document(conversion: Conversion) -> ConversionDocument:
     return made
 
 
-def _first_status(conversion: Conversion) -> ConversionStatus:
+def _first_status(conversion: Conversion) -> Attribution:
     if conversion.test:
-        return ConversionStatus.TEST
-    return ConversionStatus.NO_CLICK if conversion.click_id is None else ConversionStatus.PENDING
+        return Attribution.TEST
+    return Attribution.NO_CLICK if conversion.click_id is None else Attribution.PENDING
 
 
 @lru_cache(maxsize=CACHED_AMOUNTS)

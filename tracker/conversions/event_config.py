@@ -13,8 +13,8 @@ from uuid import UUID
 from bson import Decimal128
 
 from tracker.clock import now, now_ms
-from tracker.conversions.aliases import AliasedParameter, Aliases
-from tracker.conversions.parameters import AMOUNT_DECIMALS, checked_amount
+from tracker.conversions.postbacks.aliases import AliasedParameter, Aliases
+from tracker.conversions.postbacks.parameters import AMOUNT_DECIMALS, checked_amount
 from tracker.errors import NotFound
 from tracker.ids import new_id, new_secret
 from tracker.limits.allowance import Allowance

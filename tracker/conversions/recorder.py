@@ -14,12 +14,12 @@ from uuid import UUID
 from msgspec.structs import replace
 
 from tracker.conversions.account_rules import AccountRules, refusal
-from tracker.conversions.aliases import MAX_WARNINGS, SHARED_ID, check_status, warnings_of
 from tracker.conversions.append import ConversionAppender
 from tracker.conversions.event_config import EventConfig, EventConfigs
 from tracker.conversions.event_ids import EventIds
 from tracker.conversions.look_ups import LOOK_UP_SECONDS, LookUps
-from tracker.conversions.parameters import ConversionParameters
+from tracker.conversions.postbacks.aliases import MAX_WARNINGS, SHARED_ID, check_status, warnings_of
+from tracker.conversions.postbacks.parameters import ConversionParameters
 from tracker.conversions.resolution import account_of, apply_config, conversion_of, scopes_of
 from tracker.conversions.rules import ConversionRules
 from tracker.errors import RateLimited, Unavailable

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 from urllib.parse import parse_qsl, unquote_plus
 from uuid import UUID
 
-from tracker.conversions.parameters import MAX_PBK_CHARACTERS
+from tracker.conversions.postbacks.parameters import MAX_PBK_CHARACTERS
 from tracker.errors import BadRequest
 from tracker.ids import parse_id
 

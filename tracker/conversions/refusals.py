@@ -21,8 +21,8 @@ from pymongo import UpdateOne
 from pymongo.errors import PyMongoError
 
 from tracker.clock import moment, now, now_ms
-from tracker.conversions.aliases import BadAlias
 from tracker.conversions.look_ups import LookUps
+from tracker.conversions.postbacks.aliases import BadAlias
 from tracker.conversions.redaction import RedactedRequest, redacted
 from tracker.errors import TrackerError
 from tracker.ids import new_id

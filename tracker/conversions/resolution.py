@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from uuid import UUID
 
 from tracker.clock import now_ms
-from tracker.conversions.aliases import check_status, with_aliases
 from tracker.conversions.conversion import Conversion
 from tracker.conversions.event_config import EventConfig, PayoutType
-from tracker.conversions.parameters import ConversionParameters
+from tracker.conversions.postbacks.aliases import check_status, with_aliases
+from tracker.conversions.postbacks.parameters import ConversionParameters
 from tracker.errors import BadRequest, NotFound
 from tracker.journal.partitions import partition_of_transaction_id
 from tracker.stores.redis import keys

@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from tracker.conversions.parameters import MAX_VALUE, checked_amount
+from tracker.conversions.postbacks.parameters import MAX_VALUE, checked_amount
 from tracker.errors import BadRequest
 
 MAX_PER_CLICK: Final = 1000

@@ -11,9 +11,9 @@ from pymongo.errors import DuplicateKeyError
 from tracker.conversions.conversion import Conversion
 from tracker.conversions.document import (
     COUNTED,
+    Attribution,
     ClickAndConfig,
     ConversionDocument,
-    ConversionStatus,
     TransactionId,
     changed,
     document,
@@ -47,7 +47,7 @@ class Conversions:
         # In one session: the insert may conflict with a document that no majority has yet.
         async with await self._conversions.database.client.start_session() as session:
             with contextlib.suppress(DuplicateKeyError):
-                claimed = changed(document(conversion), {"status": ConversionStatus.CLAIMED})
+                claimed = changed(document(conversion), {"status": Attribution.CLAIMED})
                 await self._conversions.insert_one(as_stored(claimed), session=session)
             holders = {
                 "transaction_scope": {"$in": [StoredId(one.bytes) for one in scopes]},
@@ -112,7 +112,7 @@ class Conversions:
         if not click_ids:
             return []
         first, last = stored_ids((min(click_ids), max(click_ids)))
-        between = {"click_id": {"$gte": first, "$lte": last}, "status": ConversionStatus.PENDING}
+        between = {"click_id": {"$gte": first, "$lte": last}, "status": Attribution.PENDING}
         rows = await self._conversions.find(between, ["click_id"]).to_list(MAX_AWAITED_READ)
         if len(rows) == MAX_AWAITED_READ:
             return click_ids
@@ -129,7 +129,7 @@ class Conversions:
             return []
         waiting = {
             "click_id": {"$in": stored_ids(click_ids)},
-            "status": ConversionStatus.PENDING,
+            "status": Attribution.PENDING,
             "_id": {"$gt": after},
         }
         found = self._conversions.find(waiting).sort("_id", 1).limit(MAX_PENDING_READ)
@@ -137,6 +137,6 @@ class Conversions:
 
     async def overdue(self, at: datetime) -> list[ConversionDocument]:
         """Return pending conversions whose notification is due, longest overdue first."""
-        due = {"tell_at": {"$lte": at}, "status": ConversionStatus.PENDING}
+        due = {"tell_at": {"$lte": at}, "status": Attribution.PENDING}
         found = self._conversions.find(due).sort("tell_at", 1).limit(MAX_OVERDUE_READ)
         return [row async for row in found]

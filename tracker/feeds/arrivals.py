@@ -27,7 +27,7 @@ from uuid import UUID
 
 from tracker.clicks.document import ClickDocument
 from tracker.clock import now
-from tracker.conversions.document import ConversionDocument, ConversionStatus
+from tracker.conversions.document import Attribution, ConversionDocument
 from tracker.reports.rollups.layout import DRAIN_NUMBER
 from tracker.stores.mongodb.documents import run_inserts, shared_id
 from tracker.stores.mongodb.drivers import Database
@@ -49,13 +49,13 @@ _MAX_ENTRIES: Final = 2**20
 _DOCUMENTS_PER_COMMAND: Final = 500
 
 _STATES: Final = (
-    ConversionStatus.PENDING,
-    ConversionStatus.ATTRIBUTED,
-    ConversionStatus.NO_CLICK,
-    ConversionStatus.FOREIGN_CLICK,
-    ConversionStatus.DUPLICATE,
-    ConversionStatus.REFUSED,
-    ConversionStatus.TEST,
+    Attribution.PENDING,
+    Attribution.ATTRIBUTED,
+    Attribution.NO_CLICK,
+    Attribution.FOREIGN_CLICK,
+    Attribution.DUPLICATE,
+    Attribution.REFUSED,
+    Attribution.TEST,
 )
 """The states in entries, by number. Numbers are stored, so new states come last. Claimed
 conversions are listed only in their next state."""
@@ -77,7 +77,7 @@ class ConversionEntry(NamedTuple):
     """A conversion and its new state; None if only a newer release knows the state."""
 
     event_id: int
-    status: ConversionStatus | None
+    status: Attribution | None
 
 
 class Arrivals:

@@ -9,7 +9,7 @@ from uuid import UUID
 from bson import Decimal128
 
 from tracker.clicks.document import ConversionClickValues
-from tracker.conversions.document import COUNTED, ConversionStatus
+from tracker.conversions.document import COUNTED, Attribution
 from tracker.conversions.rules import Rule
 from tracker.feeds.arrivals import FeedName, conversion_entries
 from tracker.feeds.feed import Feed
@@ -18,7 +18,7 @@ from tracker.feeds.kind import FeedKind, LinkIds, ScanRange, link_conditions
 from tracker.stores.mongodb.documents import as_struct
 from tracker.stores.mongodb.reads import MongoReads
 
-SHOWN: Final = tuple(one for one in ConversionStatus if one is not ConversionStatus.CLAIMED)
+SHOWN: Final = tuple(one for one in Attribution if one is not Attribution.CLAIMED)
 """The states of conversions in the feed. A claimed one changes its state before it counts."""
 
 MAX_COUNTED: Final = 1000
@@ -35,7 +35,7 @@ class StoredConversion(ConversionClickValues, frozen=True, kw_only=True):
     id: int
     account_id: UUID
     at: datetime
-    status: ConversionStatus
+    status: Attribution
     refused: Rule | None = None
     event_config_id: UUID | None
     click_id: UUID | None

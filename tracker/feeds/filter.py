@@ -11,7 +11,7 @@ from uuid import UUID
 import msgspec
 
 from tracker.clicks.document import NO_TEST, ONLY_TESTS
-from tracker.conversions.document import ConversionStatus
+from tracker.conversions.document import Attribution
 from tracker.reports.counted import COUNTED_FIELDS, CountedField, wanted_values
 from tracker.reports.dimensions import EVENT, NO_KEY
 from tracker.reports.query import Bots, FilterValue
@@ -41,7 +41,7 @@ class FeedFilter(msgspec.Struct, frozen=True, kw_only=True):
     all_tags: bool = False
     bots: Bots = "include"
     tests: Tests = "include"
-    statuses: Sequence[ConversionStatus] = ()
+    statuses: Sequence[Attribution] = ()
     click_id: UUID | None = None
     transaction_id: str | None = None
     transaction_scopes: Sequence[UUID] = ()

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, NamedTuple, TypeVar
 from uuid import UUID
 
-from tracker.conversions.document import ConversionStatus
+from tracker.conversions.document import Attribution
 from tracker.feeds.arrivals import FeedName
 from tracker.feeds.filter import Conditions, FeedFilter
 
@@ -39,7 +39,7 @@ class FeedKind(NamedTuple, Generic[Row]):
     fields: Sequence[str]
     lowest_id: UUID | int
     row: Callable[[Mapping[str, Any]], Row]
-    entries: Callable[[bytes], Sequence[tuple[UUID | int, ConversionStatus | None]]]
+    entries: Callable[[bytes], Sequence[tuple[UUID | int, Attribution | None]]]
     conditions: Callable[[FeedFilter, str], Conditions]
     scan: Callable[[UUID, FeedFilter, LinkIds, Conditions], ScanRange]
 

@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 from tracker.clock import now
-from tracker.conversions.document import ConversionStatus
+from tracker.conversions.document import Attribution
 from tracker.errors import BadRequest
 from tracker.feeds.arrivals import (
     ENTRIES_PER_DOCUMENT,
@@ -46,7 +46,7 @@ class StoredEntry(NamedTuple):
     position: int
     at: datetime
     id: UUID | int
-    status: ConversionStatus | None
+    status: Attribution | None
 
 
 async def bookmark_of_now(snapshot: MongoReads) -> Bookmark:
@@ -128,7 +128,7 @@ class StoringOrder:
 
     async def _passing(
         self, entries: Sequence[StoredEntry]
-    ) -> dict[tuple[UUID | int, ConversionStatus | None], dict[str, Any]]:
+    ) -> dict[tuple[UUID | int, Attribution | None], dict[str, Any]]:
         """Return the rows that pass the conditions, by id and current state."""
         own = {"_id": {"$in": [entry.id for entry in entries]}, "account_id": self._account_id}
         matching = {"$and": [own, *self._conditions]}

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from math import ceil
 from typing import Final
 
-from tracker.clicks.click import Click
+from tracker.conversions.conversion import Conversion, Correction
 from tracker.ingest.record import Record
 
 PART_RECORDS: Final = 8_000
@@ -37,14 +37,17 @@ async def parts_of(records: Sequence[Record], size: int) -> list[Sequence[Record
     number = ceil(len(records) / size)
     if number < 2:
         return [records]
-    named = {one.click_id for one in records if not isinstance(one, Click)}
+    named = {one.click_id for one in records if isinstance(one, Conversion)}
     parts: list[list[Record]] = [[] for _ in range(number)]
     part_of: dict[bytes | None, list[Record]] = {}
     events = []
     for start in range(0, len(records), _RECORDS_PER_TURN):
         for one in records[start : start + _RECORDS_PER_TURN]:
-            if not isinstance(one, Click):
+            if isinstance(one, Conversion):
                 events.append(one)
+                continue
+            if isinstance(one, Correction):
+                parts[one.event_id % number].append(one)
                 continue
             part = parts[one.link_id[-1] % number]
             part.append(one)

@@ -15,9 +15,9 @@ from pymongo.errors import OperationFailure
 from tracker.clicks.document import ClickDocument
 from tracker.clock import now
 from tracker.conversions.document import (
+    Attribution,
     ClickAndConfig,
     ConversionDocument,
-    ConversionStatus,
     changed,
     outdated,
     unchanged,
@@ -211,7 +211,7 @@ def _arrivals(write_set: WriteSet) -> Arrivals:
     new: list[ConversionDocument] = list(write_set.events)
     repeated: list[ConversionDocument] = []
     for event, fields in moved:
-        is_new = event["account_id"] is None or event["status"] == ConversionStatus.CLAIMED
+        is_new = event["account_id"] is None or event["status"] == Attribution.CLAIMED
         (new if is_new else repeated).append(changed(event, fields))
     return Arrivals(write_set.clicks, new, repeated)
 

@@ -19,9 +19,9 @@ from tracker.clock import moment, now
 from tracker.conversions.conversion import Conversion
 from tracker.conversions.document import (
     CLICK_FIELDS,
+    Attribution,
     ConversionDocument,
     ConversionFields,
-    ConversionStatus,
     TransactionId,
     check_same,
     click_and_config,
@@ -98,9 +98,7 @@ class Drain:
         checked = {one.id for one in events if one.checked}
         write_set = await self._store(documents, arrived, checked)
         # The drain that stored a joined event's click has joined the other events of the click.
-        joined = {
-            one["_id"] for one in write_set.events if one["status"] != ConversionStatus.PENDING
-        }
+        joined = {one["_id"] for one in write_set.events if one["status"] != Attribution.PENDING}
         named = _clicks_of(arrived[one] for one in arrived.keys() - joined)
         # Only stored clicks: any number of events may repeat the same wrong click id.
         others = [one for one in named if one not in documents]
@@ -234,9 +232,7 @@ class Drain:
                 await self._writer.write(write_set)
             except WriteConflict:
                 still = await self._events.stored([one["_id"] for one in pending])
-                pending = [
-                    one for one in still.values() if one["status"] == ConversionStatus.PENDING
-                ]
+                pending = [one for one in still.values() if one["status"] == Attribution.PENDING]
                 holders = await self._events.holders(plan.transactions_of(pending, clicks))
             else:
                 _count_refused(fields for _, fields in write_set.moves)

@@ -17,10 +17,10 @@ from typing import Final, NamedTuple
 from tracker.clicks.document import ClickDocument
 from tracker.conversions.document import (
     COUNTED,
+    Attribution,
     ClickAndConfig,
     ConversionDocument,
     ConversionFields,
-    ConversionStatus,
     TransactionId,
     attribute,
     changed,
@@ -35,7 +35,7 @@ from tracker.conversions.rules import ConversionRules, Rule
 CLICK_WAIT: Final = timedelta(hours=1)
 """The wait for an event's click, from when the event is stored. Then webhooks are notified."""
 
-_SETTLED: Final = frozenset(COUNTED) - {ConversionStatus.PENDING}
+_SETTLED: Final = frozenset(COUNTED) - {Attribution.PENDING}
 
 Clicks = Mapping[bytes, ClickDocument]
 
@@ -136,7 +136,7 @@ def batch_writes(
         stored = stored_part.events.get(event["_id"])
         if stored is not None:
             check_same(stored, event)
-            if stored["status"] != ConversionStatus.CLAIMED:
+            if stored["status"] != Attribution.CLAIMED:
                 continue
         arrived = _arrived(event, _click_of(event, clicks_of_events), taken)
         if arrived is None:
@@ -167,7 +167,7 @@ def settlement_writes(
             fields = attribute(event, click)
             settled = changed(event, fields)
             if not _take(settled, taken):
-                fields = {"status": ConversionStatus.DUPLICATE}
+                fields = {"status": Attribution.DUPLICATE}
             elif event["account_id"] is None:
                 fields.update(decisions.refusal(settled))
             moves.append(Move(event, fields))
@@ -207,7 +207,7 @@ def _arrived(
     final = event if click is None else changed(event, attribute(event, click))
     if _take(final, taken):
         return final
-    duplicate = changed(event, {"status": ConversionStatus.DUPLICATE})
+    duplicate = changed(event, {"status": Attribution.DUPLICATE})
     if transaction_id_of(final) != transaction_id_of(event) and _take(duplicate, taken):
         return duplicate
     return None
@@ -243,7 +243,7 @@ class _RuleDecisions:
         if rules is None:
             return {}
         broken = self._broken(rules, event) or self._over_cap(rules, event)
-        return {"status": ConversionStatus.REFUSED, "refused": broken} if broken else {}
+        return {"status": Attribution.REFUSED, "refused": broken} if broken else {}
 
     def _broken(self, rules: ConversionRules, event: ConversionDocument) -> Rule | None:
         if event["_id"] in self._batch_rules.checked:
@@ -277,7 +277,7 @@ def _with_deadline(
 
     Without an account it expires after `pending_ttl` (None: never).
     """
-    if event["status"] != ConversionStatus.PENDING:
+    if event["status"] != Attribution.PENDING:
         return event
     if event["account_id"] is not None:
         return changed(event, {"tell_at": at + CLICK_WAIT})

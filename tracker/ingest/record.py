@@ -3,9 +3,9 @@
 from typing import Final
 
 from tracker.clicks.click import Click
-from tracker.conversions.conversion import Conversion
+from tracker.conversions.conversion import Conversion, Correction
 from tracker.journal.entry import EntryDecoder
 
-Record = Click | Conversion
+Record = Click | Conversion | Correction
 
 ENTRY_DECODER: Final = EntryDecoder(list[Record])

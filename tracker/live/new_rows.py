@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 from tracker.clicks.document import NO_TEST
-from tracker.conversions.document import ConversionStatus
+from tracker.conversions.document import Attribution
 from tracker.feeds.arrivals import (
     ConversionEntry,
     FeedName,
@@ -76,7 +76,7 @@ async def read_new(
             counts[one],
             bots[one],
             click_rows.get(one, ()),
-            sum(entry.status is not ConversionStatus.TEST for entry in conversions.get(one, ())),
+            sum(entry.status is not Attribution.TEST for entry in conversions.get(one, ())),
             conversion_rows.get(one, ()),
         )
         for one in accounts

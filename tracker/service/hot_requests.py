@@ -20,7 +20,7 @@ from tracker.clicks.api import click
 from tracker.clicks.redirection import Answer, usual
 from tracker.clicks.visit import ClientHeaders, Visit
 from tracker.conversions.api import event
-from tracker.conversions.parameters import parse_text
+from tracker.conversions.postbacks.parameters import parse_text
 from tracker.conversions.recorder import RecordedConversion
 from tracker.errors import TrackerError
 from tracker.http.default_headers import DefaultHeaders

@@ -16,9 +16,9 @@ from tests.conversions.api.reporting import (
 from tests.factories import create_event_config
 from tests.web.records import journaled_events
 from tests.web.world import World
-from tracker.conversions.aliases import REJECTIONS, SHARED_ID
 from tracker.conversions.document import REPEATED
 from tracker.conversions.event_config import PayoutType
+from tracker.conversions.postbacks.aliases import REJECTIONS, SHARED_ID
 from tracker.ids import new_id
 
 REJECTED = {"success": True, "recorded": False, "reason": "status: fraud, so nothing is recorded"}

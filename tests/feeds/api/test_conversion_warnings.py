@@ -6,7 +6,7 @@ from tests.conversions.api.reporting import by_json, by_query, drained
 from tests.conversions.scene import stored_events
 from tests.factories import create_event_config
 from tests.web.world import World
-from tracker.conversions.aliases import AliasedParameter
+from tracker.conversions.postbacks.aliases import AliasedParameter
 
 TOLD = "clickid: ignored; did you mean click_id?"
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.reports.rollups.examples import ACCOUNT, CLICK, CONFIG, EVENT, JOINED, LINK
-from tracker.conversions.document import ConversionStatus
+from tracker.conversions.document import Attribution
 from tracker.reports.rollups.layout import RollupId, Sums, increments, stored_sums
 from tracker.reports.rollups.rollup import Rollup
 from tracker.stores.mongodb.documents import as_read
@@ -53,7 +53,7 @@ def test_a_click_counts_once_in_each_dimension_of_its_link_and_its_account(
 
 EVENTS = st.fixed_dictionaries(
     {
-        "status": st.sampled_from(list(ConversionStatus)),
+        "status": st.sampled_from(list(Attribution)),
         "account_id": st.sampled_from([None, ACCOUNT]),
         "event_config_id": st.sampled_from([None, CONFIG]),
         "value": st.none() | st.decimals(-(10**15), 10**15, places=14).map(Decimal128),

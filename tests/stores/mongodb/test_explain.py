@@ -22,7 +22,7 @@ from tests.factories import (
 from tests.stores.mongodb.profiler import profiled
 from tracker.calendar import calendar_of
 from tracker.clock import moment, now
-from tracker.conversions.document import ConversionStatus
+from tracker.conversions.document import Attribution
 from tracker.conversions.event_config import EventConfig
 from tracker.errors import NotFound
 from tracker.feeds.api.conversion_delays import conversion_delays
@@ -248,7 +248,7 @@ FEEDS: dict[str, dict[str, Query]] = {
     "log": {
         "conversions": conversions(),
         "conversions after a position": conversions(TimePosition(now(), 500)),
-        "conversions of a state": conversions(statuses=[ConversionStatus.REFUSED]),
+        "conversions of a state": conversions(statuses=[Attribution.REFUSED]),
         "conversions of a time": conversions(first=moment(AT_MS), last=now()),
         "conversions of an event configuration": conversions(
             TimePosition(now(), 500), values={"event": [str(new_id())]}

@@ -13,7 +13,7 @@ from tracker.accounts.services import AccountCall
 from tracker.accounts.time_zones import checked_zone
 from tracker.calendar import Calendar
 from tracker.clock import now
-from tracker.conversions.parameters import MAX_VALUE
+from tracker.conversions.postbacks.parameters import MAX_VALUE
 from tracker.conversions.rules import (
     MAX_PER_CLICK,
     ConversionRules,

@@ -7,9 +7,9 @@ from functools import partial
 
 import orjson
 
-from tracker.conversions.aliases import RejectedConversion
 from tracker.conversions.api import event_schema
-from tracker.conversions.fields import (
+from tracker.conversions.postbacks.aliases import RejectedConversion
+from tracker.conversions.postbacks.fields import (
     Fields,
     fields_in_form,
     fields_in_json,
@@ -17,7 +17,11 @@ from tracker.conversions.fields import (
     fields_of,
     merged,
 )
-from tracker.conversions.parameters import ConversionParameters, checked_parameters, parse_text
+from tracker.conversions.postbacks.parameters import (
+    ConversionParameters,
+    checked_parameters,
+    parse_text,
+)
 from tracker.conversions.recorder import RecordedConversion
 from tracker.errors import BadRequest, PayloadTooLarge, TrackerError
 from tracker.syntax.accept import prefers

@@ -9,12 +9,6 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType, field
 
 from tracker.access.audit import differences
-from tracker.conversions.aliases import (
-    ALIAS_PATTERN,
-    MAX_ALIASES,
-    AliasedParameter,
-    check_aliases,
-)
 from tracker.conversions.api.event_schema import EXAMPLE_PBK
 from tracker.conversions.api.postback_keys import SHOWN_CHARACTERS, may_read_keys, shortened
 from tracker.conversions.event_config import (
@@ -23,7 +17,13 @@ from tracker.conversions.event_config import (
     PayoutType,
     checked_payout,
 )
-from tracker.conversions.parameters import AMOUNT_DECIMALS
+from tracker.conversions.postbacks.aliases import (
+    ALIAS_PATTERN,
+    MAX_ALIASES,
+    AliasedParameter,
+    check_aliases,
+)
+from tracker.conversions.postbacks.parameters import AMOUNT_DECIMALS
 from tracker.conversions.services import ConversionCall
 from tracker.web.call import Nothing
 from tracker.web.endpoint import Endpoints

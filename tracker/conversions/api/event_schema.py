@@ -1,7 +1,7 @@
 """The OpenAPI parts of `/api/event`, written by hand, because its parameters are parsed by hand."""
 
-from tracker.conversions.aliases import MAX_WARNINGS, REJECTIONS
-from tracker.conversions.parameters import (
+from tracker.conversions.postbacks.aliases import MAX_WARNINGS, REJECTIONS
+from tracker.conversions.postbacks.parameters import (
     MAX_METADATA_BYTES,
     MAX_METADATA_LEVELS,
     MAX_PBK_CHARACTERS,

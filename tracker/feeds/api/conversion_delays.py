@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Meta, field
 
 from tracker.clock import now
-from tracker.conversions.document import ConversionStatus
+from tracker.conversions.document import Attribution
 from tracker.feeds.services import FeedCall
 from tracker.stores.mongodb.reads import MongoReads
 from tracker.web.call import Nothing
@@ -69,7 +69,7 @@ async def conversion_delays(reader: MongoReads, account_id: UUID) -> list[float]
     since = {"$gte": now() - timedelta(days=DAYS)}
     milliseconds = {"$subtract": ["$at", "$click_at"]}
     stages: list[dict[str, Any]] = [
-        {"$match": {"account_id": account_id, "status": ConversionStatus.ATTRIBUTED, "at": since}},
+        {"$match": {"account_id": account_id, "status": Attribution.ATTRIBUTED, "at": since}},
         {"$sort": {"at": -1, "_id": -1}},
         {"$limit": MAX_CONVERSIONS},
         {"$project": {"_id": 0, "seconds": {"$divide": [milliseconds, 1000]}}},

@@ -8,8 +8,8 @@ import msgspec
 from msgspec import Meta, field, structs
 
 from tracker.calendar import Calendar
-from tracker.conversions.document import ConversionStatus
-from tracker.conversions.parameters import MAX_TRANSACTION_ID_CHARACTERS
+from tracker.conversions.document import Attribution
+from tracker.conversions.postbacks.parameters import MAX_TRANSACTION_ID_CHARACTERS
 from tracker.conversions.rules import Rule
 from tracker.feeds.api.click_records import ClickLink, ConversionClick
 from tracker.feeds.api.schema import FeedQuery
@@ -50,7 +50,7 @@ class ListConversions(FeedQuery, kw_only=True):
     def filter(self, calendar: Calendar, host: str) -> FeedFilter:
         return structs.replace(
             super().filter(calendar, host),
-            statuses=[ConversionStatus(one) for one in dict.fromkeys(self.status)],
+            statuses=[Attribution(one) for one in dict.fromkeys(self.status)],
             click_id=self.click_id,
             transaction_id=self.transaction_id,
         )

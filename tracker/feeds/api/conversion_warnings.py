@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Meta
 
 from tracker.clock import iso, now
-from tracker.conversions.aliases import is_alias_now
+from tracker.conversions.postbacks.aliases import is_alias_now
 from tracker.feeds.api.conversion_schema import ConversionEventConfig
 from tracker.feeds.conversions import SHOWN
 from tracker.feeds.services import FeedCall

@@ -11,7 +11,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from tracker.clicks.visit import ClientHeaders, Visit
 from tracker.conversions.api.event_configs import CONFIGS
-from tracker.conversions.parameters import MAX_VALUE, checked_value
+from tracker.conversions.postbacks.parameters import MAX_VALUE, checked_value
 from tracker.errors import BadRequest, NotFound
 from tracker.feeds.services import FeedCall
 from tracker.links.api.short_links import find_own

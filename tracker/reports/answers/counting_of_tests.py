@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from tracker.calendar import Calendar
 from tracker.clicks.document import ONLY_TESTS
-from tracker.conversions.document import ConversionStatus
+from tracker.conversions.document import Attribution
 from tracker.errors import BadRequest
 from tracker.reports import columns
 from tracker.reports.columns import Columns
@@ -34,7 +34,7 @@ from tracker.stores.mongodb.documents import with_stored_ids
 _VALUES: Final = ["at", "link_id", *(one.field for one in COUNTED_FIELDS.values())]
 _TESTS: Final[Mapping[DocumentKind, Mapping[str, Any]]] = {
     "clicks": ONLY_TESTS,
-    "events": {"status": ConversionStatus.TEST},
+    "events": {"status": Attribution.TEST},
 }
 _INDEXES: Final[Mapping[DocumentKind, str]] = {"clicks": "tests", "events": "log"}
 

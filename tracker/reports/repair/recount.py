@@ -16,7 +16,7 @@ from pymongo.errors import DuplicateKeyError
 
 from tracker.calendar import Calendar
 from tracker.clock import now, start_of
-from tracker.conversions.document import ConversionStatus
+from tracker.conversions.document import Attribution
 from tracker.reports.joint_counts.due_accounts import DueAccounts
 from tracker.reports.limits import RECOUNT_SECONDS, SUMS_PER_TRANSACTION
 from tracker.reports.repair.day_count import UTC, DayCount, count_day, version_id
@@ -60,7 +60,7 @@ class Recount:
         with pymongo.timeout(RECOUNT_SECONDS):
             found = await self._days_with("clicks", {"account_id": account_id}, calendar)
             # With every status, because the index of events has the status before the time.
-            of_account = {"account_id": account_id, "status": {"$in": list(ConversionStatus)}}
+            of_account = {"account_id": account_id, "status": {"$in": list(Attribution)}}
             found |= await self._days_with("events", of_account, calendar)
             for name in ("account", "link"):
                 # One at a time, so that MongoDB jumps from day to day in the index.

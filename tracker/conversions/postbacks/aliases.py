@@ -13,8 +13,8 @@ from typing import Any, Final
 
 import msgspec
 
-from tracker.conversions.fields import NAMES, QueryAndBody
-from tracker.conversions.parameters import PARSERS, ConversionParameters, filler_warning
+from tracker.conversions.postbacks.fields import NAMES, QueryAndBody
+from tracker.conversions.postbacks.parameters import PARSERS, ConversionParameters, filler_warning
 from tracker.errors import BadRequest
 
 MAX_ALIASES: Final = 20

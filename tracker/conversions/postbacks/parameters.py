@@ -15,7 +15,7 @@ from uuid import UUID
 
 import msgspec
 
-from tracker.conversions.fields import (
+from tracker.conversions.postbacks.fields import (
     NAMES,
     TRANSACTION_IDS,
     Fields,

@@ -1,0 +1,1 @@
+"""Statuses and corrections of conversions, and what follows from them. Pure."""
