@@ -4,6 +4,8 @@ Whether a conversion has its click is another matter (`document.Attribution`).
 """
 
 from enum import StrEnum
+from typing import Final
+from uuid import UUID
 
 
 class Status(StrEnum):
@@ -24,3 +26,19 @@ class OnRepeat(StrEnum):
     """It restates what it carries."""
     COUNT = "count"
     """It is a conversion of its own."""
+
+
+_CLICK_KEY: Final = "\x1fclick:"
+
+
+def click_key(click_id: UUID) -> str:
+    """Return what stands for a transaction id where a status comes without one.
+
+    Then all reports of one click and event configuration are about one conversion. No sender can
+    send it, because transaction ids are printable.
+    """
+    return f"{_CLICK_KEY}{click_id}"
+
+
+def is_click_key(transaction_id: str) -> bool:
+    return transaction_id.startswith(_CLICK_KEY)
