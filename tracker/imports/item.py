@@ -25,7 +25,7 @@ class SourcePassword(msgspec.Struct, frozen=True):
     text: str = ""
 
 
-class SourceLink(msgspec.Struct, frozen=True, kw_only=True):
+class SourceLink(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="link"):
     """A link as its source has it. Times are in UTC; texts are as printed, not percent-encoded.
 
     - `id` is unique in one instance of the source, and the same whenever it is read.
@@ -59,7 +59,7 @@ class SourceLink(msgspec.Struct, frozen=True, kw_only=True):
     losses: tuple[Loss, ...] = ()
 
 
-class SourceVisit(msgspec.Struct, frozen=True, kw_only=True):
+class SourceVisit(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="visit"):
     """A visit with its time. Missing texts are empty.
 
     `link_id` is the link's `SourceLink.id`. `number` tells visits of one link and second apart:
@@ -75,7 +75,7 @@ class SourceVisit(msgspec.Struct, frozen=True, kw_only=True):
     is_bot: bool = False
 
 
-class RefusedRow(msgspec.Struct, frozen=True, kw_only=True):
+class RefusedRow(msgspec.Struct, frozen=True, kw_only=True, tag="refused"):
     """A row that is no link: its number, the field at fault, and the rule it breaks."""
 
     row: int

@@ -5,7 +5,6 @@ has failed (`worker`). Passwords in clear are hashed before they are stored.
 """
 
 import asyncio
-from collections.abc import AsyncIterator
 from typing import Final
 
 import msgspec
@@ -37,33 +36,24 @@ MAX_READING: Final = 4
 ITEMS_FORMAT: Final = "items"
 
 
-class _Line(msgspec.Struct, omit_defaults=True):
-    link: SourceLink | None = None
-    visit: SourceVisit | None = None
-    refused: RefusedRow | None = None
-
-
-_FIELDS: Final = {SourceLink: "link", SourceVisit: "visit", RefusedRow: "refused"}
-_decode = msgspec.json.Decoder(_Line).decode
+_decode: Final = msgspec.json.Decoder(SourceItem).decode
 
 
 def as_line(item: SourceItem) -> bytes:
     try:
-        return msgspec.json.encode({_FIELDS[type(item)]: item}) + b"\n"
+        return msgspec.json.encode(item) + b"\n"
     except UnicodeEncodeError:  # half of a surrogate pair, which JSON can have
         row = 0 if isinstance(item, SourceVisit) else item.row
         return as_line(RefusedRow(row=row, field="row", reason="has text that is no valid Unicode"))
 
 
-async def read_lines(pieces: Pieces) -> AsyncIterator[SourceItem]:
+async def read_lines(pieces: Pieces) -> Items:
     """Yield the items of a file that `as_line` has made."""
     rest = b""
     async for piece in pieces:
         *lines, rest = (rest + piece).split(b"\n")
-        for line in map(_decode, lines):
-            item = line.link or line.visit or line.refused
-            assert item is not None
-            yield item
+        for line in lines:
+            yield _decode(line)
 
 
 def format_of(source: Source, one: Import) -> FileFormat:

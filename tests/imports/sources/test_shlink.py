@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.imports.reading import TableApi, read_api, read_sample
+from tracker.clock import now
 from tracker.errors import BadRequest
 from tracker.imports.item import Loss, RefusedRow, SourceItem, SourceLink, SourceVisit
 from tracker.imports.readers import fields
@@ -74,14 +75,17 @@ class Instance:
             assert parameters == {"domain": "go.ex.test"}
             return {"defaultLongUrl": "https://ex.test/", "redirectRules": RULES}
         assert path == "rest/v3/short-urls/abc12/visits" and "domain" not in parameters
-        newest_first = self._visits[::-1]
+        until = datetime.fromisoformat(parameters["endDate"])
+        newest_first = [
+            one for one in self._visits[::-1] if datetime.fromisoformat(one["date"]) <= until
+        ]
         first = (parameters["page"] - 1) * parameters["itemsPerPage"]
         found = newest_first[first : first + parameters["itemsPerPage"]]
-        total = len(self._visits)
+        last = -(-len(newest_first) // parameters["itemsPerPage"])
         if self._arrivals:
             self._arrivals -= 1
-            self._visits += [visit(total + more) for more in range(300)]
-        return {"visits": {"data": found, "pagination": {"totalItems": total}}}
+            self._visits += [{**visit(0), "date": now().isoformat()}] * 300
+        return {"visits": {"data": found, "pagination": {"pagesCount": last}}}
 
 
 def visits_of(items: list[SourceItem]) -> list[SourceVisit]:
@@ -127,13 +131,13 @@ def test_the_api_gives_links_whose_rules_are_losses_and_visits() -> None:
         SourceVisit(
             link_id="/abc12",
             at=AT + timedelta(seconds=number // 2),
-            number=number % 2,
+            number=1 - number % 2,
             referrer=f"https://t.test/{number}",
             user_agent="Mozilla/5.0",
             country="DE" if number % 2 else "",
             is_bot=number == 3,
         )
-        for number in range(4)
+        for number in reversed(range(4))
     ]
     rule = (
         "a link has no rules: everybody gets its URL, not https://ex.test/i"
@@ -174,7 +178,7 @@ def test_the_api_gives_links_whose_rules_are_losses_and_visits() -> None:
     ]
 
 
-def test_visits_have_the_same_numbers_though_pages_move_on_while_they_are_read() -> None:
+def test_visits_that_arrive_while_others_are_read_move_no_page() -> None:
     links = [record("abc12", visitsSummary={"total": 1100})]
     still, moving = (
         visits_of(read_api("shlink", TableApi(Instance(links, visits=1100, arrivals=arrivals))))
@@ -192,9 +196,9 @@ def csv_visit(link: str, number: int, agent: str, **more: Any) -> SourceVisit:
 def test_the_csvs_of_visits_tell_the_link_by_the_visited_url() -> None:
     found = read_sample("shlink-visits.csv")
     assert visits_of(found) == [
+        csv_visit("abc12", 0, "Mozilla/5.0 (newest)", country="NL", referrer="t.test"),
+        csv_visit("abc12", 1, "Mozilla/5.0 (older)", is_bot=True),
         csv_visit("käse", 0, "Mozilla/5.0 (other)", country="CI"),
-        csv_visit("abc12", 0, "Mozilla/5.0 (older)", is_bot=True),
-        csv_visit("abc12", 1, "Mozilla/5.0 (newest)", country="NL", referrer="t.test"),
     ]
     refused = [one for one in found if isinstance(one, RefusedRow)]
     assert [(one.row, one.field, one.reason) for one in refused] == [
@@ -214,9 +218,9 @@ def test_the_csvs_of_visits_tell_the_link_by_the_visited_url() -> None:
     ]
 
 
-def test_visits_in_memory_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fields, "MAX_OF_A_SECOND", 2)
-    with pytest.raises(BadRequest, match="date: more than 2 visits are of one second"):
+def test_links_of_a_second_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fields, "MAX_LINKS_OF_A_SECOND", 1)
+    with pytest.raises(BadRequest, match="date: more than 1 links in one second"):
         read_sample("shlink-visits.csv")
 
 

@@ -5,8 +5,6 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-import pytest
-
 from tests.imports.reading import SAMPLES, TableApi, read_api, read_sample
 from tracker.access.passwords import Passwords
 from tracker.imports.item import Loss, RefusedRow, SourceLink, SourcePassword
@@ -96,25 +94,12 @@ def test_a_file_of_chhoto_gives_links_with_totals() -> None:
     ]
 
 
-@pytest.mark.parametrize("deleted", ["l1", None])
-def test_the_api_of_chhoto_is_read_from_the_newest_page_by_its_oldest_link(
-    deleted: str | None,
-) -> None:
+def test_the_api_of_chhoto_gives_all_links_in_one_answer() -> None:
     names = [f"l{number}" for number in range(501)]
-
-    def answer(path: str, parameters: Mapping[str, Any]) -> Any:
-        assert path == "api/all"
-        after = parameters.get("page_after")
-        if after == deleted:
-            return [] if after else page(501, parameters["page_size"])
-        return page(names.index(after) if after else 501, parameters["page_size"])
-
-    def page(end: int, size: int) -> Any:
-        found = names[max(0, end - size) : end]
-        return [{"shortlink": one, "longlink": "https://ex.test/", "hits": 0} for one in found]
-
-    found = read_api("chhoto", TableApi(answer))
-    assert found == [link(row, one, clicks=0) for row, one in enumerate([*names[1:], "l0"], 1)]
+    links = [{"shortlink": one, "longlink": "https://ex.test/", "hits": 0} for one in names]
+    api = TableApi(lambda _, __: links)
+    assert read_api("chhoto", api) == [link(row, one, clicks=0) for row, one in enumerate(names, 1)]
+    assert api.requests == [("api/all", {})]
 
 
 async def test_a_hash_of_sink_is_that_of_its_password() -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from datetime import UTC, datetime, tzinfo
 from functools import lru_cache
@@ -36,8 +37,8 @@ NO_PREVIEWS: Final = "previews show the destination"
 MAX_REFUSED: Final = 1_000_000
 """Rows of a file that are stored as refused."""
 
-MAX_OF_A_SECOND: Final = 10_000
-"""Visits that are held to be numbered."""
+MAX_LINKS_OF_A_SECOND: Final = 10_000
+"""Their visits are counted to be numbered."""
 
 _NOT_SHOWN: Final = {"password", "ip", "ip_address"}
 _MOST_SECONDS: Final = 100_000_000_000
@@ -244,31 +245,20 @@ def _country(text: str) -> str:
     return code if code in COUNTRIES else country_code(text)
 
 
-async def numbered(
-    items: AsyncIterator[SourceItem], *, is_newest_first: bool = False
-) -> AsyncIterator[SourceItem]:
-    """Number the visits of each link and second from the oldest. Those of a second are together.
+async def numbered(items: AsyncIterator[SourceItem]) -> AsyncIterator[SourceItem]:
+    """Number the visits of each link and second. Those of a second must stand together.
 
-    Raises BadRequest if they are too many to be held.
+    Raises BadRequest if a second has visits of too many links.
     """
-    held: list[SourceVisit] = []
+    second, seen = None, Counter[str]()
     async for item in items:
-        if not isinstance(item, SourceVisit):
-            yield item
-            continue
-        if held and held[0].at != item.at:
-            for visit in _numbered(held, is_newest_first):
-                yield visit
-            held.clear()
-        if len(held) == MAX_OF_A_SECOND:
-            raise BadRequest(f"date: more than {MAX_OF_A_SECOND} visits are of one second")
-        held.append(item)
-    for visit in _numbered(held, is_newest_first):
-        yield visit
-
-
-def _numbered(visits: list[SourceVisit], is_newest_first: bool) -> Iterable[SourceVisit]:
-    seen: dict[str, int] = {}
-    for visit in reversed(visits) if is_newest_first else visits:
-        number = seen[visit.link_id] = seen.get(visit.link_id, -1) + 1
-        yield msgspec.structs.replace(visit, number=number)
+        if isinstance(item, SourceVisit):
+            at = item.at.replace(microsecond=0)
+            if at != second:
+                second, seen = at, Counter[str]()
+            number = seen[item.link_id]
+            seen[item.link_id] += 1
+            if len(seen) > MAX_LINKS_OF_A_SECOND:
+                raise BadRequest(f"date: more than {MAX_LINKS_OF_A_SECOND} links in one second")
+            item = msgspec.structs.replace(item, number=number)
+        yield item

@@ -67,33 +67,6 @@ async def pages(
         change = following(parameters, answer, records) if records else None
 
 
-async def cursor_pages(
-    api: SourceApi, path: str, parameters: Parameters, cursor: str, key: str, last: int
-) -> AsyncIterator[list[Any]]:
-    """Yield the records of pages that follow a record, named by its `key`, at `last` of a page.
-
-    If it is deleted meanwhile, a source answers with an error or with no record. So the record
-    before it is asked for before that is believed.
-    """
-    records = listed(path, await api.get(path, parameters), "")
-    while records:
-        yield records
-        names, found, refusals = [one[key] for one in records], list[Any](), []
-        tried = (names[::-1] if last else names)[:2]
-        for name in tried:
-            try:
-                answer = listed(path, await api.get(path, {**parameters, cursor: name}), "")
-            except BadRequest as error:
-                refusals.append(error)
-                continue
-            found = [one for one in answer if one[key] not in names]
-            if found:
-                break
-        if len(refusals) == len(tried):
-            raise refusals[0]
-        records = found
-
-
 def api_reader(
     read: Read, path: str, parameters: Parameters, keys: str, following: Following
 ) -> Callable[[SourceApi], Items]:

@@ -5,10 +5,9 @@ from typing import Final
 
 from tracker.imports.item import SourceItem
 from tracker.imports.readers import fields
-from tracker.imports.readers.json_records import cursor_pages, json_format
+from tracker.imports.readers.json_records import api_reader, json_format
 from tracker.imports.source import Source
 
-_PAGE: Final = 500
 _NAMES: Final = "destination_url:longlink expires_at:expiry_time notes clicks:hits"
 
 
@@ -21,8 +20,6 @@ CHHOTO: Final = Source(
     label="Chhoto URL",
     files=(json_format(_link, "shortlink", "longlink"),),
     key_headers=lambda key: {"X-API-Key": key},
-    # The first page has the newest links, and each page its oldest link first.
-    read_api=lambda api: fields.items_of(
-        cursor_pages(api, "api/all", {"page_size": _PAGE}, "page_after", "shortlink", 0), _link
-    ),
+    # Without a number of a page the answer has all links.
+    read_api=api_reader(_link, "api/all", {}, "", lambda *_: None),
 )

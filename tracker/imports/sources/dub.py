@@ -2,16 +2,16 @@
 
 from collections.abc import Iterable
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 from tracker.errors import BadRequest
 from tracker.imports.item import SourceItem
 from tracker.imports.readers import fields
 from tracker.imports.readers.csv_links import csv_format, csv_link
-from tracker.imports.readers.json_records import Parameters, cursor_pages
+from tracker.imports.readers.json_records import Parameters, api_reader
 from tracker.imports.source import Source
 
-_LISTED: Final[Parameters] = {"pageSize": 100, "showArchived": "true"}
+_PAGE: Final = 100
 _ROOT: Final = "_root"
 _SHARED_HOSTS: Final = ("dub.sh", "dub.link")
 _LOST: Final = {
@@ -42,6 +42,10 @@ def _link(number: int, record: fields.Record) -> Iterable[SourceItem]:
     )
 
 
+def _following(_: Parameters, __: Any, links: list[Any]) -> Parameters | None:
+    return {"startingAfter": links[-1]["id"]} if len(links) == _PAGE else None
+
+
 DUB: Final = Source(
     name="dub",
     label="Dub",
@@ -54,8 +58,8 @@ DUB: Final = Source(
         ),
     ),
     key_headers=lambda key: {"Authorization": f"Bearer {key}"},
-    read_api=lambda api: fields.items_of(
-        cursor_pages(api, "links", _LISTED, "startingAfter", "id", -1), _link
+    read_api=api_reader(
+        _link, "links", {"pageSize": _PAGE, "showArchived": "true"}, "", _following
     ),
     api_address="https://api.dub.co",
 )

@@ -1,10 +1,12 @@
 """Shlink: its API with rules and visits, the CSVs of its clients, and the CSV that it imports."""
 
 from collections.abc import AsyncIterator, Iterable
+from datetime import timedelta
 from functools import partial
 from typing import Any, Final
 from urllib.parse import quote
 
+from tracker.clock import now
 from tracker.errors import BadRequest
 from tracker.imports.item import Loss, SourceItem, SourceLink
 from tracker.imports.readers import fields
@@ -22,6 +24,8 @@ from tracker.imports.source import FileFormat, Items, Pieces, Source, SourceApi
 
 _LINKS: Final = "rest/v3/short-urls"
 _PAGE: Final = 500
+_MARGIN: Final = timedelta(minutes=1)
+"""Clocks may differ so much: a second whose visits are read is over."""
 _ORPHANS: Final = ("invalid_short_url", "base_url", "regular_404")
 _VISIT_FIELDS: Final = "visitedurl date potentialbot useragent referer country type"
 _VISIT_HEADINGS: Final = {name: name for name in _VISIT_FIELDS.split()}
@@ -60,12 +64,14 @@ def _visit(link_id: str, _: int, record: Record) -> Iterable[SourceItem]:
     yield fields.visit(link_id, 0, {**record, **place}, names, is_bot)
 
 
-async def _with_rules(api: SourceApi) -> AsyncIterator[list[Any]]:
-    def following(parameters: Parameters, answer: Any, _: Any) -> Parameters | None:
-        page, last = int(parameters["page"]), answer["shortUrls"]["pagination"]["pagesCount"]
-        return {"page": page + 1} if page < last else None
+def _following(list_: str, sent: Parameters, answer: Any, _: list[Any]) -> Parameters | None:
+    page, last = int(sent["page"]), answer[list_]["pagination"]["pagesCount"]
+    return {"page": page + 1} if page < last else None
 
+
+async def _with_rules(api: SourceApi) -> AsyncIterator[list[Any]]:
     first: Parameters = {"page": 1, "itemsPerPage": _PAGE, "orderBy": "dateCreated-ASC"}
+    following = partial(_following, "shortUrls")
     async for batch in pages(api, _LINKS, first, "shortUrls.data", following):
         for one in batch:
             if one.get("hasRedirectRules"):
@@ -83,27 +89,16 @@ def _domain(name: str | None) -> Parameters:
     return {"domain": name} if name else {}
 
 
-async def _visits(api: SourceApi, link: SourceLink) -> AsyncIterator[list[Any]]:
-    """Yield the visits from the oldest. Pages begin with the newest, and move on meanwhile."""
-    path, read, total = _path(link.path, "visits"), 0, link.clicks or 0
-    page = -(-total // _PAGE)
-    while read < total and page > 0:
-        sent = {**_domain(link.domain_name), "page": page, "itemsPerPage": _PAGE}
-        answer = await api.get(path, sent)
-        visits = listed(path, answer, "visits.data")
-        # A visit's place from the oldest is the same on whichever page it is.
-        oldest = answer["visits"]["pagination"]["totalItems"] - (page - 1) * _PAGE - len(visits)
-        found = visits[::-1][read - oldest :][: total - read] if oldest <= read else []
-        yield found
-        read += len(found)
-        page += -1 if oldest <= read else 1
-
-
 async def _read_api(api: SourceApi) -> Items:
+    # Pages begin with the newest visit: later ones would move them.
+    first = {"page": 1, "itemsPerPage": _PAGE, "endDate": (now() - _MARGIN).isoformat()}
     async for item in items_of(_with_rules(api), _link):
         yield item
-        if isinstance(item, SourceLink):
-            async for visit in numbered(items_of(_visits(api, item), partial(_visit, item.id))):
+        if isinstance(item, SourceLink) and item.clicks:
+            sent = {**_domain(item.domain_name), **first}
+            path, following = _path(item.path, "visits"), partial(_following, "visits")
+            visits = pages(api, path, sent, "visits.data", following)
+            async for visit in numbered(items_of(visits, partial(_visit, item.id))):
                 yield visit
 
 
@@ -122,7 +117,7 @@ def _are_visits(head: bytes) -> bool:
 
 def _read_visits(pieces: Pieces) -> Items:
     rows = CsvRows(_csv_visit, known=_VISIT_HEADINGS)
-    return numbered(items_of(csv_batches(pieces), rows), is_newest_first=True)
+    return numbered(items_of(csv_batches(pieces), rows))
 
 
 SHLINK: Final = Source(
