@@ -8,7 +8,7 @@ from uuid import UUID
 from tests.web.client import Response
 from tracker.imports.item import SourceItem, SourceLink
 from tracker.imports.reading import as_line, read_lines
-from tracker.imports.source import ColumnMapping, FileFormat, Pieces, Preview, Source, SourceApi
+from tracker.imports.source import Columns, FileFormat, Pieces, Preview, Source, SourceApi
 from tracker.imports.store import Import
 from tracker.service.services import Services
 
@@ -27,13 +27,16 @@ async def _preview(pieces: Pieces) -> Preview:
     return Preview(["a"], {"path": 0}, [["b"]])
 
 
-COLUMNS = ColumnMapping(_preview, lambda pieces, columns: read_lines(pieces))
+def _read(pieces: Pieces, _: Columns) -> AsyncIterator[SourceItem]:
+    return read_lines(pieces)
+
+
 LINES = Source(
     name="lines",
     label="Lines",
     files=(
-        FileFormat("lines", lambda text: text.startswith(b"{"), read_lines),
-        FileFormat("columns", lambda text: False, read_lines, COLUMNS),
+        FileFormat("lines", lambda text: text.startswith(b"{"), _read),
+        FileFormat("columns", lambda text: False, _read, _preview),
     ),
     key_headers=lambda key: {"X-Api-Key": key},
     read_api=_read_api,

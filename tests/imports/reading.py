@@ -40,7 +40,9 @@ def format_of(source: str, data: bytes) -> FileFormat:
 def read(source: str, data: bytes) -> list[SourceItem]:
     """Return the items of a file, which are the same wherever it is cut."""
     read_pieces = format_of(source, data).read
-    first, *others = (run_alone(collected(read_pieces(pieces_of(data, size)))) for size in SIZES)
+    first, *others = (
+        run_alone(collected(read_pieces(pieces_of(data, size), {}))) for size in SIZES
+    )
     assert all(items == first for items in others)
     return first
 

@@ -14,7 +14,7 @@ from tracker.imports.files import PIECE_BYTES, FileWriter
 from tracker.web.incoming_body import BodyMemory, IncomingBody
 from tracker.web.limits import MAX_UPLOAD_BYTES
 
-LARGE = file_of(*(a_link(f"s{number}") for number in range(15_000)))
+LARGE = file_of(*(a_link(f"s{number}") for number in range(40_000)))
 """Several pieces."""
 
 

@@ -58,15 +58,13 @@ async def read_lines(pieces: Pieces) -> Items:
 
 def format_of(source: Source, one: Import) -> FileFormat:
     """Return how the file of an import is read."""
-    items = FileFormat(ITEMS_FORMAT, lambda _: False, read_lines)
+    items = FileFormat(ITEMS_FORMAT, lambda _: False, lambda pieces, _: read_lines(pieces))
     return next((kind for kind in source.files if kind.name == one.format), items)
 
 
 def read_items(source: Source, one: Import, pieces: Pieces) -> Items:
-    kind = format_of(source, one)
-    if kind.mapping is None or not one.columns:
-        return kind.read(pieces)
-    return kind.mapping.read(pieces, {column.field: column.number for column in one.columns})
+    columns = {column.field: column.number for column in one.columns}
+    return format_of(source, one).read(pieces, columns)
 
 
 class ApiReading:

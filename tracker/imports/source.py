@@ -31,23 +31,16 @@ class Preview(NamedTuple):
     rows: Sequence[Sequence[str]]
 
 
-class ColumnMapping(NamedTuple):
-    """How a CSV whose columns the user may choose is previewed and read."""
-
-    preview: Callable[[Pieces], Awaitable[Preview]]
-    read: Callable[[Pieces, Columns], Items]
-
-
 class FileFormat(NamedTuple):
     """A kind of file. `fits` gets its first 64 KiB; `read` gets the file in pieces.
 
-    `mapping` is for formats whose columns the user may choose. Without a choice `read` guesses.
+    Formats with a `preview` are read by the columns that the user chose, or else by guessed ones.
     """
 
     name: str
     fits: Callable[[bytes], bool]
-    read: Callable[[Pieces], Items]
-    mapping: ColumnMapping | None = None
+    read: Callable[[Pieces, Columns], Items]
+    preview: Callable[[Pieces], Awaitable[Preview]] | None = None
 
 
 class Source(NamedTuple):

@@ -8,6 +8,7 @@ import asyncio
 import contextlib
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -34,33 +35,32 @@ _REQUEST_SECONDS: Final = 30.0
 _WAIT_STATUSES: Final = (429, 503)
 
 
+@dataclass
 class HttpApi:
-    """The API of one source for one import. `host` tells installations apart."""
+    """The API of one source for one import."""
 
-    def __init__(
-        self,
-        http: SimpleAsyncHTTPClient,
-        url: str,
-        headers: Mapping[str, str],
-        parameters: Mapping[str, str],
-    ) -> None:
-        self._http = http
-        self._url = url.rstrip("/")
-        self._headers = headers
-        self._parameters = parameters
-        self._requests = 0
-        self.host = urlsplit(url).netloc.lower()
+    http: SimpleAsyncHTTPClient
+    url: str
+    headers: Mapping[str, str]
+    parameters: Mapping[str, str]
+    requests: int = 0
+
+    @property
+    def host(self) -> str:
+        """Return what tells installations apart."""
+        return urlsplit(self.url).netloc.lower()
 
     async def get(self, path: str, parameters: Mapping[str, str | int] = {}) -> Any:
         """Return the JSON at `path`. Raises BadRequest with address and status if there is none."""
-        address = f"{self._url}/{path.lstrip('/')}".rstrip("/")
+        address = f"{self.url.rstrip('/')}/{path.lstrip('/')}".rstrip("/")
         texts = {name: str(value) for name, value in parameters.items()}
-        answer = await self._fetch(address, {**texts, **self._parameters})
+        url = url_concat(address, {**texts, **self.parameters})
+        answer = await self._fetch(address, url)
         for waits in range(MAX_WAITS):
             if answer.code not in _WAIT_STATUSES:
                 break
             await asyncio.sleep(_wait_seconds(answer, waits))
-            answer = await self._fetch(address, {**texts, **self._parameters})
+            answer = await self._fetch(address, url)
         if answer.code != 200:
             raise BadRequest(f"api: {address} answered {answer.code}")
         try:
@@ -69,13 +69,13 @@ class HttpApi:
         except ValueError:
             raise BadRequest(f"api: {address} answered 200, but no JSON") from None
 
-    async def _fetch(self, address: str, parameters: Mapping[str, str]) -> HTTPResponse:
-        self._requests += 1
-        if self._requests > MAX_REQUESTS:
+    async def _fetch(self, address: str, url: str) -> HTTPResponse:
+        self.requests += 1
+        if self.requests > MAX_REQUESTS:
             raise BadRequest(f"api: more than {MAX_REQUESTS} requests; import files")
         request = HTTPRequest(
-            url_concat(address, dict(parameters)),
-            headers={"Accept": "application/json", **self._headers},
+            url,
+            headers={"Accept": "application/json", **self.headers},
             user_agent="tracker-imports",
             connect_timeout=_CONNECT_SECONDS,
             request_timeout=_REQUEST_SECONDS,
@@ -83,7 +83,7 @@ class HttpApi:
             decompress_response=False,
         )
         try:
-            return await self._http.fetch(request, raise_error=False)
+            return await self.http.fetch(request, raise_error=False)
         except RefusedHost as error:
             raise BadRequest(f"api: {address}: {error}") from None
         except Exception as error:  # Tornado's client raises undocumented types
@@ -95,11 +95,10 @@ class SourceApis:
 
     def __init__(self, webhooks: WebhookServices) -> None:
         self._webhooks = webhooks
-        allow_private, links = webhooks.allows_private, webhooks.links
         resolver = CheckedResolver(
-            allow_private=allow_private,
-            dns_address=links.dns_address,
-            served_hosts=links.served_hosts,
+            allow_private=webhooks.allows_private,
+            dns_address=webhooks.links.dns_address,
+            served_hosts=webhooks.links.served_hosts,
         )
         self._http = SimpleAsyncHTTPClient(
             force_instance=True, resolver=resolver, max_body_size=MAX_ANSWER_BYTES

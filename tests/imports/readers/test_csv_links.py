@@ -97,7 +97,7 @@ def test_a_quote_that_nothing_closes_is_a_character() -> None:
 def test_a_field_above_the_limit_of_a_record_ends_the_reading_wherever_it_is_cut() -> None:
     rows = b'path,url,title\na,https://ex.test/,"%s"\n' % (b"x" * 4_300_000)
     for size in (1_100_000, len(rows)):
-        *_, last = run_alone(collected(format_of("csv", rows).read(pieces_of(rows, size))))
+        *_, last = run_alone(collected(format_of("csv", rows).read(pieces_of(rows, size), {})))
         assert isinstance(last, RefusedRow | SourceLink) and last.row == 2
 
 
@@ -109,10 +109,7 @@ def test_rows_that_are_refused_are_limited(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def chosen(columns: Mapping[str, int], data: bytes) -> list[SourceItem]:
-    mapping = format_of("csv", data).mapping
-    assert mapping is not None
-
-    return run_alone(collected(mapping.read(pieces_of(data, 7), columns)))
+    return run_alone(collected(format_of("csv", data).read(pieces_of(data, 7), columns)))
 
 
 def test_columns_that_the_user_chooses_are_read_below_headings_or_without() -> None:
@@ -124,9 +121,9 @@ def test_columns_that_the_user_chooses_are_read_below_headings_or_without() -> N
 
 
 def preview(data: bytes) -> Preview:
-    mapping = format_of("csv", data).mapping
-    assert mapping is not None
-    return run_alone(mapping.preview(pieces_of(data, 1000)))  # type: ignore[arg-type]
+    read_beginning = format_of("csv", data).preview
+    assert read_beginning is not None
+    return run_alone(read_beginning(pieces_of(data, 1000)))  # type: ignore[arg-type]
 
 
 def test_a_preview_has_headings_guessed_columns_and_twenty_rows() -> None:

@@ -26,7 +26,7 @@ def rows_of(data: bytes, size: int = 5) -> tuple[list[Values], list[SourceItem]]
 
     async def collected() -> list[SourceItem]:
         read_pieces = sql_format({"t": "a b"}, lambda: read).read
-        return [item async for item in read_pieces(pieces_of(data, size))]
+        return [item async for item in read_pieces(pieces_of(data, size), {})]
 
     return rows, run_alone(collected())
 

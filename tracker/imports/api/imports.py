@@ -120,10 +120,10 @@ async def preview(call: ImportCall[Nothing, Nothing]) -> PreviewRecord:
     Raises BadRequest if it has none.
     """
     one = await IMPORTS.find(call)
-    mapping = format_of(call.services.source(one.source), one).mapping
-    if mapping is None or one.file_id is None:
+    read_beginning = format_of(call.services.source(one.source), one).preview
+    if read_beginning is None or one.file_id is None:
         raise BadRequest("preview: only of a CSV that was sent")
-    found = await mapping.preview(call.services.files.read(one.file_id))
+    found = await read_beginning(call.services.files.read(one.file_id))
     columns = [Column(field=name, number=number) for name, number in found.columns.items()]
     return PreviewRecord(
         headings=list(found.headings), columns=columns, rows=list(map(list, found.rows))

@@ -7,13 +7,14 @@ import csv
 import io
 import re
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, Final
 
 from tracker.errors import BadRequest
 from tracker.imports.item import SourceItem
 from tracker.imports.readers import fields
 from tracker.imports.readers.text import BATCH, HEAD_BYTES, MAX_CHARACTERS, batches, head_text
-from tracker.imports.source import ColumnMapping, Columns, FileFormat, Items, Pieces, Preview
+from tracker.imports.source import Columns, FileFormat, Items, Pieces, Preview
 
 MAX_FIELD_CHARACTERS: Final = 256 * 1024
 """A quote that nothing closes within it is a character."""
@@ -125,10 +126,7 @@ class CsvRows:
     """Makes items of rows by `read`. Without `columns` they follow from the first row."""
 
     def __init__(
-        self,
-        read: fields.Read,
-        columns: Columns | None = None,
-        known: Headings = _LINK_HEADINGS,
+        self, read: fields.Read, columns: Columns, known: Headings = _LINK_HEADINGS
     ) -> None:
         self._read, self._columns, self._known = read, columns, known
         self._is_first = True
@@ -136,13 +134,12 @@ class CsvRows:
     def __call__(self, number: int, cells: Sequence[str]) -> Iterable[SourceItem]:
         if not any(cells):
             return ()
-        is_first, self._is_first = self._is_first, False
-        if is_first and self._columns is None:
-            self._columns = columns_of(cells, self._known)
-        if is_first and _has_headings(cells):
-            return _repeated(number, cells)
-        columns = self._columns or {}
-        record = {name: cells[at].strip() for name, at in columns.items() if at < len(cells)}
+        if self._is_first:
+            self._is_first = False
+            self._columns = self._columns or columns_of(cells, self._known)
+            if _has_headings(cells):
+                return _repeated(number, cells)
+        record = {name: cells[at].strip() for name, at in self._columns.items() if at < len(cells)}
         return fields.items_of_row(self._read, number, record)
 
 
@@ -191,11 +188,11 @@ def csv_link(
     )
 
 
-def csv_format(name: str, *required: str, link: fields.Read = csv_link) -> FileFormat:
-    """Return a format of CSV of links, which has the `required` fields."""
+def csv_format(name: str, *required: str, **options: Any) -> FileFormat:
+    """Return a format of CSV of links, which has the `required` fields. See `csv_link`."""
 
-    def read(pieces: Pieces, columns: Columns | None = None) -> Items:
-        return fields.items_of(csv_batches(pieces), CsvRows(link, columns))
+    def read(pieces: Pieces, columns: Columns) -> Items:
+        return fields.items_of(csv_batches(pieces), CsvRows(partial(csv_link, **options), columns))
 
     def fits(head: bytes) -> bool:
         rows = first_rows(head)
@@ -203,7 +200,7 @@ def csv_format(name: str, *required: str, link: fields.Read = csv_link) -> FileF
             return False
         return set(required) <= set(columns_of(rows[0]))
 
-    return FileFormat(name, fits, read, ColumnMapping(_preview, read))
+    return FileFormat(name, fits, read, _preview)
 
 
 async def _preview(pieces: Pieces) -> Preview:

@@ -28,7 +28,7 @@ def json_format(read: Read, *names: str) -> FileFormat:
         text = head_text(head).lstrip()
         return text[:1] in ("{", "[") and all(f'"{name}"' in text for name in names)
 
-    return FileFormat("JSON", fits, lambda pieces: items_of(batches(pieces, _Records()), read))
+    return FileFormat("JSON", fits, lambda pieces, _: items_of(batches(pieces, _Records()), read))
 
 
 class _Records:

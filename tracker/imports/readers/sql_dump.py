@@ -187,5 +187,5 @@ def sql_format(tables: Tables, reader: Callable[[], Read]) -> FileFormat:
         return _BEGINNING.search(head_text(head)) is not None
 
     return FileFormat(
-        "SQL dump", fits, lambda pieces: items_of(batches(pieces, _Rows(tables)), reader())
+        "SQL dump", fits, lambda pieces, _: items_of(batches(pieces, _Rows(tables)), reader())
     )

@@ -90,5 +90,4 @@ async def _texts(pieces: AsyncIterator[bytes]) -> AsyncIterator[tuple[str, bool]
             yield decoder.decode(head), False
             head = b""
     decoder = decoder or _decoder(head)
-    yield decoder.decode(head), False
-    yield decoder.decode(b"", True), True
+    yield decoder.decode(head, True), True

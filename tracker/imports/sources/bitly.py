@@ -1,13 +1,12 @@
 """Bitly: its API, and the CSV of its links."""
 
 from collections.abc import AsyncIterator, Iterable
-from functools import partial
 from typing import Any, Final
 from urllib.parse import quote
 
 from tracker.imports.item import Loss, SourceItem
 from tracker.imports.readers import fields
-from tracker.imports.readers.csv_links import csv_format, csv_link
+from tracker.imports.readers.csv_links import csv_format
 from tracker.imports.readers.json_records import Parameters, listed, pages
 from tracker.imports.source import Source, SourceApi
 
@@ -54,11 +53,7 @@ async def _pages(api: SourceApi) -> AsyncIterator[list[Any]]:
 BITLY: Final = Source(
     name="bitly",
     label="Bitly",
-    files=(
-        csv_format(
-            "CSV", "source_url", "destination_url", link=partial(csv_link, hosts=_SHARED_HOSTS)
-        ),
-    ),
+    files=(csv_format("CSV", "source_url", "destination_url", hosts=_SHARED_HOSTS),),
     key_headers=lambda key: {"Authorization": f"Bearer {key}"},
     read_api=lambda api: fields.items_of(_pages(api), _links),
     api_address="https://api-ssl.bitly.com",

@@ -1,13 +1,12 @@
 """Dub: its API, and the CSV of its links."""
 
 from collections.abc import Iterable
-from functools import partial
 from typing import Any, Final
 
 from tracker.errors import BadRequest
 from tracker.imports.item import SourceItem
 from tracker.imports.readers import fields
-from tracker.imports.readers.csv_links import csv_format, csv_link
+from tracker.imports.readers.csv_links import csv_format
 from tracker.imports.readers.json_records import Parameters, api_reader
 from tracker.imports.source import Source
 
@@ -54,7 +53,9 @@ DUB: Final = Source(
             "CSV, without passwords, dates and rules",
             "source_url",
             "destination_url",
-            link=partial(csv_link, hosts=_SHARED_HOSTS, is_guarded=True, replaces_query=True),
+            hosts=_SHARED_HOSTS,
+            is_guarded=True,
+            replaces_query=True,
         ),
     ),
     key_headers=lambda key: {"Authorization": f"Bearer {key}"},

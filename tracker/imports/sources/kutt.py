@@ -1,7 +1,7 @@
 """Kutt: its API, and SQL dumps of SQLite, PostgreSQL and MySQL or MariaDB."""
 
 import re
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import Iterable
 from datetime import UTC, tzinfo
 from typing import Final
 
@@ -64,7 +64,7 @@ def _link(
     )
 
 
-async def _refuse(_: AsyncIterator[bytes]) -> Items:
+async def _refuse(*_: object) -> Items:
     reason = "is a database of SQLite; send what `sqlite3 db/data .dump > kutt.sql` writes"
     yield RefusedRow(row=1, field="file", reason=reason)
 

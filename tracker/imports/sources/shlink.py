@@ -15,12 +15,11 @@ from tracker.imports.readers.csv_links import (
     columns_of,
     csv_batches,
     csv_format,
-    csv_link,
     first_rows,
 )
 from tracker.imports.readers.fields import Record, items_of, numbered
 from tracker.imports.readers.json_records import Parameters, listed, pages
-from tracker.imports.source import FileFormat, Items, Pieces, Source, SourceApi
+from tracker.imports.source import Columns, FileFormat, Items, Pieces, Source, SourceApi
 
 _LINKS: Final = "rest/v3/short-urls"
 _PAGE: Final = 500
@@ -91,7 +90,8 @@ def _domain(name: str | None) -> Parameters:
 
 async def _read_api(api: SourceApi) -> Items:
     # Pages begin with the newest visit: later ones would move them.
-    first = {"page": 1, "itemsPerPage": _PAGE, "endDate": (now() - _MARGIN).isoformat()}
+    until = (now() - _MARGIN).isoformat()
+    first: Parameters = {"page": 1, "itemsPerPage": _PAGE, "endDate": until}
     async for item in items_of(_with_rules(api), _link):
         yield item
         if isinstance(item, SourceLink) and item.clicks:
@@ -115,8 +115,8 @@ def _are_visits(head: bytes) -> bool:
     return bool(rows) and {"visitedurl", "date"} <= set(columns_of(rows[0], _VISIT_HEADINGS))
 
 
-def _read_visits(pieces: Pieces) -> Items:
-    rows = CsvRows(_csv_visit, known=_VISIT_HEADINGS)
+def _read_visits(pieces: Pieces, _: Columns) -> Items:
+    rows = CsvRows(_csv_visit, {}, _VISIT_HEADINGS)
     return numbered(items_of(csv_batches(pieces), rows))
 
 
@@ -128,7 +128,7 @@ SHLINK: Final = Source(
         csv_format(
             "CSV of links, without dates, limits and rules",
             "destination_url",
-            link=partial(csv_link, replaces_query=True),
+            replaces_query=True,
         ),
     ),
     key_headers=lambda key: {"X-Api-Key": key},

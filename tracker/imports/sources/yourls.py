@@ -8,7 +8,7 @@ from typing import Any, Final
 from tracker.errors import BadRequest
 from tracker.imports.item import SourceItem, SourceLink
 from tracker.imports.readers import fields
-from tracker.imports.readers.csv_links import csv_format, csv_link
+from tracker.imports.readers.csv_links import csv_format
 from tracker.imports.readers.fields import Record, items_of
 from tracker.imports.readers.json_records import Parameters, listed, offset, pages
 from tracker.imports.readers.sql_dump import SqlRow, sql_format
@@ -79,12 +79,7 @@ YOURLS: Final = Source(
     label="YOURLS",
     files=(
         sql_format(_TABLES, lambda: _row),
-        csv_format(
-            "CSV of the export plugin",
-            "source_url",
-            "destination_url",
-            link=partial(csv_link, pass_query=False),
-        ),
+        csv_format("CSV of the export plugin", "source_url", "destination_url", pass_query=False),
     ),
     key_headers=lambda _: {},
     key_parameters=lambda key: {"signature": key},
