@@ -8,7 +8,7 @@ from uuid import UUID
 from tests.web.client import Response
 from tracker.imports.item import SourceItem, SourceLink
 from tracker.imports.reading import as_line, read_lines
-from tracker.imports.source import Columns, FileFormat, Pieces, Preview, Source, SourceApi
+from tracker.imports.source import Columns, FileFormat, Get, Pieces, Preview, Source
 from tracker.imports.store import Import
 from tracker.service.services import Services
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 PATH = "/api/imports"
 
 
-async def _read_api(api: SourceApi) -> AsyncIterator[SourceItem]:
-    for one in (await api.get("links", {"page": 1}))["links"]:
+async def _read_api(get: Get) -> AsyncIterator[SourceItem]:
+    for one in (await get("links", {"page": 1}))["links"]:
         yield a_link(one["id"], **{k: v for k, v in one.items() if k != "id"})
 
 
-async def _preview(pieces: Pieces) -> Preview:
+def _preview(_: bytes) -> Preview:
     return Preview(["a"], {"path": 0}, [["b"]])
 
 

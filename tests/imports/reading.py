@@ -59,7 +59,7 @@ class TableApi:
         self._answer = answer
         self.requests: list[tuple[str, Mapping[str, Any]]] = []
 
-    async def get(self, path: str, parameters: Mapping[str, str | int] = {}) -> Any:
+    async def get(self, path: str, parameters: Mapping[str, str | int]) -> Any:
         self.requests.append((path, parameters))
         return self._answer(path, parameters)
 
@@ -67,4 +67,4 @@ class TableApi:
 def read_api(source: str, api: TableApi) -> list[SourceItem]:
     reader = SOURCES[source].read_api
     assert reader is not None
-    return run_alone(collected(reader(api)))
+    return run_alone(collected(reader(api.get)))

@@ -102,7 +102,7 @@ async def test_a_source_that_limits_requests_is_asked_again_when_it_says(
     Api.answers[:0] = [*limited, (503, b"", {}), (503, b"", {"Retry-After": "soon"})]
     monkeypatch.setattr(source_api, "_wait_seconds", wait_seconds)
     http = world.services.imports.apis
-    found = await (await http.open(_lines(world), api, KEY)).get("links")
+    found = await (await http.open(_lines(world), api, KEY)).get("links", {})
     assert len(found["links"]) == 2
     longest = source_api.MAX_WAIT_SECONDS
     assert waited == [longest, longest, 0.0, 7.0, 16.0, 32.0]

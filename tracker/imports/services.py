@@ -51,13 +51,15 @@ class ImportServices(NamedTuple):
             if found is None or found.account_id != account_id:
                 raise BadRequest(f"domains: not a domain of the account: {domain_id}")
 
+    async def beginning(self, file_id: UUID) -> bytes:
+        async for piece in self.files.read(file_id):
+            return piece[:_FORMAT_BYTES]
+        return b""
+
     async def receive(self, one: Import, file: FileWriter) -> Import:
         """Take a received file. Raises BadRequest if it is none that the source gives out."""
         await file.close()
-        beginning = b""
-        async for piece in self.files.read(file.id):
-            beginning = piece[:_FORMAT_BYTES]
-            break
+        beginning = await self.beginning(file.id)
         kinds = self.source(one.source).files
         kind = next((kind for kind in kinds if beginning and kind.fits(beginning)), None)
         if kind is None:

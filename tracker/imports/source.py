@@ -1,7 +1,7 @@
 """A source: a service whose links can be imported, and how its files and its API are read."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from tracker.imports.item import SourceItem
 
@@ -12,15 +12,12 @@ Columns = Mapping[str, int]
 """The column, from 0, of each field of SourceLink that a CSV has; `source_url` for a whole URL."""
 
 
-class SourceApi(Protocol):
-    """GET requests to a source's API, within its limits and at public addresses only."""
+Parameters = Mapping[str, str | int]
+Get = Callable[[str, Parameters], Awaitable[Any]]
+"""Returns the JSON of a path below the address of a source's API. Waits after a 429 or 503 as told.
 
-    async def get(self, path: str, parameters: Mapping[str, str | int] = {}) -> Any:
-        """Return the JSON of `path` below the address of the API.
-
-        Waits after a 429 or 503 as told. Raises BadRequest, naming address, status and rule, if the
-        source refuses the key or answers no JSON.
-        """
+Raises BadRequest, naming address, status and rule, if there is none.
+"""
 
 
 class Preview(NamedTuple):
@@ -32,7 +29,7 @@ class Preview(NamedTuple):
 
 
 class FileFormat(NamedTuple):
-    """A kind of file. `fits` gets its first 64 KiB; `read` gets the file in pieces.
+    """A kind of file. `fits` and `preview` get its first 64 KiB; `read` gets it in pieces.
 
     Formats with a `preview` are read by the columns that the user chose, or else by guessed ones.
     """
@@ -40,7 +37,7 @@ class FileFormat(NamedTuple):
     name: str
     fits: Callable[[bytes], bool]
     read: Callable[[Pieces, Columns], Items]
-    preview: Callable[[Pieces], Awaitable[Preview]] | None = None
+    preview: Callable[[bytes], Preview] | None = None
 
 
 class Source(NamedTuple):
@@ -55,6 +52,6 @@ class Source(NamedTuple):
     label: str
     files: tuple[FileFormat, ...]
     key_headers: Callable[[str], Mapping[str, str]]
-    read_api: Callable[[SourceApi], Items] | None
+    read_api: Callable[[Get], Items] | None
     key_parameters: Callable[[str], Mapping[str, str]] = lambda _: {}
     api_address: str = ""

@@ -19,7 +19,7 @@ from tornado.simple_httpclient import SimpleAsyncHTTPClient
 
 from tracker.clock import now
 from tracker.errors import BadRequest
-from tracker.imports.source import Source
+from tracker.imports.source import Parameters, Source
 from tracker.webhooks.sending.resolver import CheckedResolver, RefusedHost
 from tracker.webhooks.services import WebhookServices
 from tracker.webhooks.target import FIELD, check_addresses, check_target
@@ -50,7 +50,7 @@ class HttpApi:
         """Return what tells installations apart."""
         return urlsplit(self.url).netloc.lower()
 
-    async def get(self, path: str, parameters: Mapping[str, str | int] = {}) -> Any:
+    async def get(self, path: str, parameters: Parameters) -> Any:
         """Return the JSON at `path`. Raises BadRequest with address and status if there is none."""
         address = f"{self.url.rstrip('/')}/{path.lstrip('/')}".rstrip("/")
         texts = {name: str(value) for name, value in parameters.items()}

@@ -80,11 +80,6 @@ def test_domains_in_memory_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     assert read("kutt", dump) == [refused]
 
 
-def test_a_database_of_sqlite_is_refused_with_the_command_that_dumps_it() -> None:
-    reason = "is a database of SQLite; send what `sqlite3 db/data .dump > kutt.sql` writes"
-    assert read("kutt", b"SQLite format 3\0...") == [RefusedRow(row=1, field="file", reason=reason)]
-
-
 def test_the_api_gives_links_by_pages_whose_passwords_are_not_known() -> None:
     record = {
         "address": "aB3",

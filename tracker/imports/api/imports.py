@@ -79,7 +79,7 @@ async def create(call: ImportCall[Nothing, CreateImport]) -> ImportRecord:
         domains=body.domains,
     )
     if api is not None and source.read_api is not None:
-        new = await services.reading.begin(new, source.read_api(api))
+        new = await services.reading.begin(new, source.read_api(api.get))
     else:
         await services.imports.create(new)
     await call.audit("import.created", IMPORTS.audit_object(new))
@@ -120,10 +120,10 @@ async def preview(call: ImportCall[Nothing, Nothing]) -> PreviewRecord:
     Raises BadRequest if it has none.
     """
     one = await IMPORTS.find(call)
-    read_beginning = format_of(call.services.source(one.source), one).preview
-    if read_beginning is None or one.file_id is None:
+    preview_of = format_of(call.services.source(one.source), one).preview
+    if preview_of is None or one.file_id is None:
         raise BadRequest("preview: only of a CSV that was sent")
-    found = await read_beginning(call.services.files.read(one.file_id))
+    found = preview_of(await call.services.beginning(one.file_id))
     columns = [Column(field=name, number=number) for name, number in found.columns.items()]
     return PreviewRecord(
         headings=list(found.headings), columns=columns, rows=list(map(list, found.rows))

@@ -203,12 +203,7 @@ def csv_format(name: str, *required: str, **options: Any) -> FileFormat:
     return FileFormat(name, fits, read, _preview)
 
 
-async def _preview(pieces: Pieces) -> Preview:
-    head = b""
-    async for piece in pieces:
-        head += piece
-        if len(head) >= HEAD_BYTES:
-            break
+def _preview(head: bytes) -> Preview:
     first, *others = first_rows(head) or [[]]
     if _has_headings(first):
         return Preview(first, columns_of(first), others[:PREVIEWED])

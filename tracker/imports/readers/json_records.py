@@ -2,15 +2,14 @@
 
 import json
 import re
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable
 from typing import Any, Final
 
 from tracker.errors import BadRequest
 from tracker.imports.readers.fields import Read, items_of
 from tracker.imports.readers.text import BrokenFile, batches, head_text
-from tracker.imports.source import FileFormat, Items, SourceApi
+from tracker.imports.source import FileFormat, Get, Items, Parameters
 
-Parameters = Mapping[str, str | int]
 Following = Callable[[Parameters, Any, list[Any]], Parameters | None]
 """Gets the parameters of a page, its answer and its records. Returns the parameters to change for
 the next page; None after the last."""
@@ -55,13 +54,13 @@ class _Records:
 
 
 async def pages(
-    api: SourceApi, path: str, parameters: Parameters, keys: str, following: Following
+    get: Get, path: str, parameters: Parameters, keys: str, following: Following
 ) -> AsyncIterator[list[Any]]:
     """Yield the records of each page; they are below `keys` in the answer."""
     change: Parameters | None = {}
     while change is not None:
         parameters = {**parameters, **change}
-        answer = await api.get(path, parameters)
+        answer = await get(path, parameters)
         records = listed(path, answer, keys)
         yield records
         change = following(parameters, answer, records) if records else None
@@ -69,8 +68,8 @@ async def pages(
 
 def api_reader(
     read: Read, path: str, parameters: Parameters, keys: str, following: Following
-) -> Callable[[SourceApi], Items]:
-    return lambda api: items_of(pages(api, path, parameters, keys, following), read)
+) -> Callable[[Get], Items]:
+    return lambda get: items_of(pages(get, path, parameters, keys, following), read)
 
 
 def listed(path: str, answer: Any, keys: str) -> list[Any]:

@@ -7,8 +7,8 @@ from urllib.parse import quote
 from tracker.imports.item import Loss, SourceItem
 from tracker.imports.readers import fields
 from tracker.imports.readers.csv_links import csv_format
-from tracker.imports.readers.json_records import Parameters, listed, pages
-from tracker.imports.source import Source, SourceApi
+from tracker.imports.readers.json_records import listed, pages
+from tracker.imports.source import Get, Parameters, Source
 
 _GROUPS: Final = "v4/groups"
 _SHARED_HOSTS: Final = ("bit.ly", "bitly.com", "j.mp")
@@ -42,11 +42,11 @@ def _following(_: Parameters, answer: Any, __: list[Any]) -> Parameters | None:
     return {"search_after": after} if after else None
 
 
-async def _pages(api: SourceApi) -> AsyncIterator[list[Any]]:
-    for group in listed(_GROUPS, await api.get(_GROUPS), "groups"):
+async def _pages(get: Get) -> AsyncIterator[list[Any]]:
+    for group in listed(_GROUPS, await get(_GROUPS, {}), "groups"):
         path = f"{_GROUPS}/{quote(group['guid'], safe='')}/bitlinks"
         # By default archived links are left out, though they go on redirecting.
-        async for batch in pages(api, path, {"size": 100, "archived": "both"}, "links", _following):
+        async for batch in pages(get, path, {"size": 100, "archived": "both"}, "links", _following):
             yield batch
 
 
@@ -55,6 +55,6 @@ BITLY: Final = Source(
     label="Bitly",
     files=(csv_format("CSV", "source_url", "destination_url", hosts=_SHARED_HOSTS),),
     key_headers=lambda key: {"Authorization": f"Bearer {key}"},
-    read_api=lambda api: fields.items_of(_pages(api), _links),
+    read_api=lambda get: fields.items_of(_pages(get), _links),
     api_address="https://api-ssl.bitly.com",
 )

@@ -7,8 +7,8 @@ from tracker.errors import BadRequest
 from tracker.imports.item import SourceItem
 from tracker.imports.readers import fields
 from tracker.imports.readers.csv_links import csv_format
-from tracker.imports.readers.json_records import Parameters, api_reader
-from tracker.imports.source import Source
+from tracker.imports.readers.json_records import api_reader
+from tracker.imports.source import Parameters, Source
 
 _PAGE: Final = 100
 _ROOT: Final = "_root"

@@ -6,12 +6,12 @@ from datetime import UTC, tzinfo
 from typing import Final
 
 from tracker.errors import BadRequest
-from tracker.imports.item import Loss, RefusedRow, SourceItem
+from tracker.imports.item import Loss, SourceItem
 from tracker.imports.readers import fields
 from tracker.imports.readers.fields import Record
 from tracker.imports.readers.json_records import api_reader, offset
 from tracker.imports.readers.sql_dump import SqlRow, sql_format
-from tracker.imports.source import FileFormat, Items, Source
+from tracker.imports.source import Source
 
 _NO_ZONE: Final = re.compile(r"\d+-\d+-\d+ [\d:.]+")
 _PAGE: Final = 50
@@ -64,18 +64,10 @@ def _link(
     )
 
 
-async def _refuse(*_: object) -> Items:
-    reason = "is a database of SQLite; send what `sqlite3 db/data .dump > kutt.sql` writes"
-    yield RefusedRow(row=1, field="file", reason=reason)
-
-
 KUTT: Final = Source(
     name="kutt",
     label="Kutt",
-    files=(
-        FileFormat("SQLite database", lambda head: head.startswith(b"SQLite format 3"), _refuse),
-        sql_format(_TABLES, _Dump),
-    ),
+    files=(sql_format(_TABLES, _Dump),),
     key_headers=lambda key: {"X-API-Key": key},
     read_api=api_reader(
         lambda number, record: _link(number, record, record["domain"]),

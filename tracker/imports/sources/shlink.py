@@ -18,8 +18,8 @@ from tracker.imports.readers.csv_links import (
     first_rows,
 )
 from tracker.imports.readers.fields import Record, items_of, numbered
-from tracker.imports.readers.json_records import Parameters, listed, pages
-from tracker.imports.source import Columns, FileFormat, Items, Pieces, Source, SourceApi
+from tracker.imports.readers.json_records import listed, pages
+from tracker.imports.source import Columns, FileFormat, Get, Items, Parameters, Pieces, Source
 
 _LINKS: Final = "rest/v3/short-urls"
 _PAGE: Final = 500
@@ -68,14 +68,14 @@ def _following(list_: str, sent: Parameters, answer: Any, _: list[Any]) -> Param
     return {"page": page + 1} if page < last else None
 
 
-async def _with_rules(api: SourceApi) -> AsyncIterator[list[Any]]:
+async def _with_rules(get: Get) -> AsyncIterator[list[Any]]:
     first: Parameters = {"page": 1, "itemsPerPage": _PAGE, "orderBy": "dateCreated-ASC"}
     following = partial(_following, "shortUrls")
-    async for batch in pages(api, _LINKS, first, "shortUrls.data", following):
+    async for batch in pages(get, _LINKS, first, "shortUrls.data", following):
         for one in batch:
             if one.get("hasRedirectRules"):
                 path = _path(one["shortCode"], "redirect-rules")
-                rules = await api.get(path, _domain(one["domain"]))
+                rules = await get(path, _domain(one["domain"]))
                 one["redirectRules"] = listed(path, rules, "redirectRules")
         yield batch
 
@@ -88,16 +88,16 @@ def _domain(name: str | None) -> Parameters:
     return {"domain": name} if name else {}
 
 
-async def _read_api(api: SourceApi) -> Items:
+async def _read_api(get: Get) -> Items:
     # Pages begin with the newest visit: later ones would move them.
     until = (now() - _MARGIN).isoformat()
     first: Parameters = {"page": 1, "itemsPerPage": _PAGE, "endDate": until}
-    async for item in items_of(_with_rules(api), _link):
+    async for item in items_of(_with_rules(get), _link):
         yield item
         if isinstance(item, SourceLink) and item.clicks:
             sent = {**_domain(item.domain_name), **first}
             path, following = _path(item.path, "visits"), partial(_following, "visits")
-            visits = pages(api, path, sent, "visits.data", following)
+            visits = pages(get, path, sent, "visits.data", following)
             async for visit in numbered(items_of(visits, partial(_visit, item.id))):
                 yield visit
 

@@ -6,8 +6,8 @@ from typing import Any, Final
 from tracker.errors import BadRequest
 from tracker.imports.item import SourceItem, SourcePassword
 from tracker.imports.readers import fields
-from tracker.imports.readers.json_records import Parameters, api_reader, json_format
-from tracker.imports.source import Source
+from tracker.imports.readers.json_records import api_reader, json_format
+from tracker.imports.source import Parameters, Source
 
 _HASHED: Final = "sink-pwd:"
 _MASKED: Final = "__SINK_MASKED__"

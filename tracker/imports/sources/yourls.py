@@ -10,9 +10,9 @@ from tracker.imports.item import SourceItem, SourceLink
 from tracker.imports.readers import fields
 from tracker.imports.readers.csv_links import csv_format
 from tracker.imports.readers.fields import Record, items_of
-from tracker.imports.readers.json_records import Parameters, listed, offset, pages
+from tracker.imports.readers.json_records import listed, offset, pages
 from tracker.imports.readers.sql_dump import SqlRow, sql_format
-from tracker.imports.source import Items, Source, SourceApi
+from tracker.imports.source import Get, Items, Parameters, Source
 
 _TABLES: Final = {
     "url": "keyword url title timestamp ip clicks",
@@ -44,15 +44,15 @@ def _visit(path: str, number: int, record: Record) -> Iterable[SourceItem]:
     yield fields.visit(fields.link_id(None, path), number, record, names)
 
 
-async def _read_api(api: SourceApi) -> Items:
+async def _read_api(get: Get) -> Items:
     """With the import plugin visits come along, else only links."""
     call: Parameters = {"format": "json"}
     try:
-        answer = await api.get(_API, {**call, "action": "shlink-list"})
+        answer = await get(_API, {**call, "action": "shlink-list"})
     except BadRequest as error:
         yield fields.refused(0, f"visits: come by the import plugin alone: {error.message}")
         stats = {**call, "action": "stats", "filter": "last", "limit": _PAGE, "start": 0}
-        links = pages(api, _API, stats, "links", offset("start", _PAGE))
+        links = pages(get, _API, stats, "links", offset("start", _PAGE))
     else:
         links, stats = _alone(listed(_API, answer, "result")), {}
     async for item in items_of(links, _link):
@@ -60,7 +60,7 @@ async def _read_api(api: SourceApi) -> Items:
         if not stats and isinstance(item, SourceLink) and item.clicks != 0:
             path = {**call, "action": "shlink-link-visits", "shortCode": item.path}
             try:
-                visits = listed(_API, await api.get(_API, path), "result")
+                visits = listed(_API, await get(_API, path), "result")
             except BadRequest as error:  # an answer has all visits, and a limit of bytes
                 yield fields.refused(item.row, f"visits: of {item.path} stay in its total: {error}")
                 continue
