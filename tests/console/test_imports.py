@@ -21,7 +21,7 @@ from tests.waiting import eventually
 from tracker.access.roles import Role
 from tracker.accounts.accounts import Account
 from tracker.imports.files import FileWriter
-from tracker.imports.readers.csv_links import _LINK_HEADINGS
+from tracker.imports.readers.csv_links import LINK_HEADINGS
 from tracker.imports.source import Source
 from tracker.imports.source_api import SourceApis
 from tracker.service.services import Services
@@ -74,7 +74,7 @@ REFUSED: list[tuple[dict[str, str], str, str]] = [
 """Cells of a row where it differs from a link that can be imported, its outcome, and why."""
 
 PAGE = 25
-COLUMNS = list(_LINK_HEADINGS)
+COLUMNS = list(LINK_HEADINGS)
 DOMAIN, KEY = "go.shop.example", "a-secret-of-the-source"
 
 

@@ -8,10 +8,11 @@ import asyncio
 import contextlib
 from collections.abc import Coroutine, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any, Final, Literal
+from typing import Annotated, Any, Final, Literal
 from uuid import UUID
 
 import msgspec
+from msgspec import Meta
 from pymongo import ReturnDocument
 
 from tracker.clock import now
@@ -68,7 +69,7 @@ class Column(msgspec.Struct, frozen=True, kw_only=True):
     """The column of a CSV, from 0, that has a field."""
 
     field: str
-    number: int
+    number: Annotated[int, Meta(ge=0)]
 
 
 class CutOver(msgspec.Struct, frozen=True, kw_only=True):

@@ -21,6 +21,7 @@ from tracker.imports.api.schema import (
     SourceRecord,
 )
 from tracker.imports.files import FileWriter
+from tracker.imports.readers.csv_links import LINK_HEADINGS
 from tracker.imports.reading import format_of
 from tracker.imports.rows import ImportRow
 from tracker.imports.services import ImportCall, ImportServices
@@ -135,6 +136,9 @@ async def check(call: ImportCall[Nothing, CheckImport]) -> ImportRecord:
     """Begin a dry run: what would become of each row."""
     fields = sent_fields(call.body)
     fields.pop("account_id")
+    names = [one.field for one in fields.get("columns", [])]
+    if len(set(names)) < len(names) or not LINK_HEADINGS.keys() >= set(names):
+        raise BadRequest(f"columns: field must be {' or '.join(LINK_HEADINGS)}, each once")
     await call.services.check_domains(call.account_id, fields.get("domains", []))
     return await act_on(call, "check", fields)
 

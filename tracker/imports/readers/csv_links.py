@@ -24,7 +24,7 @@ PREVIEWED: Final = 20
 Headings = Mapping[str, str]
 """The headings of each field, without case, spaces and `_`; the first that is there is read."""
 
-_LINK_HEADINGS: Final[Headings] = {
+LINK_HEADINGS: Final[Headings] = {
     "id": "linkid id",
     "source_url": "sourceurl customlink custombitlink shortlink shorturl link bitlink source",
     "aliases": "aliases link bitlink",
@@ -44,7 +44,7 @@ _LINK_HEADINGS: Final[Headings] = {
     "password": "password",
     "clicks": "clicks visits hits totalclicks visitcount engagements",
 }
-_CONVERTED: Final = " ".join(filter(fields.CONVERTERS.get, _LINK_HEADINGS))
+_CONVERTED: Final = " ".join(filter(fields.CONVERTERS.get, LINK_HEADINGS))
 _GUARD: Final = re.compile(r"^'(?=[\s\"']*[=+\-@\t\r\uff1d\uff0b\uff0d\uff20])")
 _DELIMITERS: Final = ",;\t"
 # Excel may name the delimiter in a first line.
@@ -99,7 +99,7 @@ def first_rows(head: bytes) -> list[list[str]]:
     return rows[:-1] if len(head) >= HEAD_BYTES else rows
 
 
-def columns_of(cells: Sequence[str], known: Headings = _LINK_HEADINGS) -> Columns:
+def columns_of(cells: Sequence[str], known: Headings = LINK_HEADINGS) -> Columns:
     """Guess the columns by the first row. Without headings a path follows the destination."""
     urls = [at for at, one in enumerate(cells) if "://" in one]
     if len(urls) > 1:
@@ -126,7 +126,7 @@ class CsvRows:
     """Makes items of rows by `read`. Without `columns` they follow from the first row."""
 
     def __init__(
-        self, read: fields.Read, columns: Columns, known: Headings = _LINK_HEADINGS
+        self, read: fields.Read, columns: Columns, known: Headings = LINK_HEADINGS
     ) -> None:
         self._read, self._columns, self._known = read, columns, known
         self._is_first = True
