@@ -51,7 +51,7 @@ class Source(NamedTuple):
     name: str
     label: str
     files: tuple[FileFormat, ...]
-    key_headers: Callable[[str], Mapping[str, str]]
-    read_api: Callable[[Get], Items] | None
+    read_api: Callable[[Get], Items] | None = None
+    key_headers: Callable[[str], Mapping[str, str]] = lambda _: {}
     key_parameters: Callable[[str], Mapping[str, str]] = lambda _: {}
     api_address: str = ""

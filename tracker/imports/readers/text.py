@@ -21,11 +21,6 @@ Step = Callable[[str, int, bool], tuple[int, list[T]] | None]
 """Takes records of a text from a place on. Returns where they end, or None if it needs more text.
 The flag tells that there is no more."""
 
-_BOMS: Final = {
-    codecs.BOM_UTF8: "utf-8-sig",
-    codecs.BOM_UTF16_LE: "utf-16",
-    codecs.BOM_UTF16_BE: "utf-16",
-}
 _DECLARED: Final = re.compile(rb"(?:SET NAMES|client_encoding\s*=)\s*'?(\w+)", re.IGNORECASE)
 _CODECS: Final = {
     **dict.fromkeys((b"latin1", b"win1252"), "cp1252"),
@@ -51,9 +46,12 @@ def _decoder(head: bytes) -> codecs.IncrementalDecoder:
     Bytes that are not UTF-8 are Windows-1252.
     """
     declared = _DECLARED.search(head)
-    encoding = _CODECS.get(declared[1].lower(), "utf-8") if declared else "utf-8"
-    encoding = next((name for bom, name in _BOMS.items() if head.startswith(bom)), encoding)
-    errors = "windows-1252" if encoding.startswith("utf-8") else "replace"
+    encoding = "utf-8-sig"  # with a BOM or without
+    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        encoding = "utf-16"
+    elif declared and not head.startswith(codecs.BOM_UTF8):
+        encoding = _CODECS.get(declared[1].lower(), encoding)
+    errors = "windows-1252" if encoding == "utf-8-sig" else "replace"
     return codecs.getincrementaldecoder(encoding)(errors)
 
 

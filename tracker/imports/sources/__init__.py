@@ -13,7 +13,7 @@ from tracker.imports.sources.shlink import SHLINK
 from tracker.imports.sources.sink import SINK
 from tracker.imports.sources.yourls import YOURLS
 
-_CSV: Final = Source("csv", "CSV", (csv_format("CSV"),), lambda _: {}, None)
+_CSV: Final = Source("csv", "CSV", (csv_format("CSV"),))
 _ALL: Final = (YOURLS, KUTT, SHLINK, DUB, BITLY, SINK, CHHOTO, _CSV)
 
 SOURCES: Final[Mapping[str, Source]] = {one.name: one for one in _ALL}

@@ -81,7 +81,6 @@ YOURLS: Final = Source(
         sql_format(_TABLES, lambda: _row),
         csv_format("CSV of the export plugin", "source_url", "destination_url", pass_query=False),
     ),
-    key_headers=lambda _: {},
     key_parameters=lambda key: {"signature": key},
     read_api=_read_api,
 )
