@@ -133,7 +133,7 @@ async def preview(call: ImportCall[Nothing, Nothing]) -> PreviewRecord:
 
 @endpoint("POST", "/api/imports/{id}/check", "links:write", example={})
 async def check(call: ImportCall[Nothing, CheckImport]) -> ImportRecord:
-    """Begin a dry run: what would become of each row."""
+    """Begin a dry run: what would become of each row. Raises BadRequest for unknown columns."""
     fields = sent_fields(call.body)
     fields.pop("account_id")
     names = [one.field for one in fields.get("columns", [])]

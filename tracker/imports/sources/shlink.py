@@ -90,7 +90,7 @@ def _domain(name: str | None) -> Parameters:
 
 async def _read_api(get: Get) -> Items:
     # Pages begin with the newest visit: later ones would move them.
-    until = (now() - _MARGIN).isoformat()
+    until = (now() - _MARGIN).isoformat(timespec="seconds")
     first: Parameters = {"page": 1, "itemsPerPage": _PAGE, "endDate": until}
     async for item in items_of(_with_rules(get), _link):
         yield item
