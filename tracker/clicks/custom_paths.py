@@ -52,58 +52,55 @@ class CustomPaths:
 
     def domain_in_memory(self, header: str) -> ServedName | None:
         """Return the proven custom domain of a Host header, if it is in memory."""
-        known = self._domains.peek(name) if (name := self.host(header)) else None
+        known = self._domains.peek(header) or self._domains.peek(self.host(header))
         domain = None if known is None else known.value
-        return domain if domain is not None and domain.is_proven else None
+        return domain if domain is not None and domain.verified else None
 
     async def answer(self, visit: Visit) -> RedirectResponse:
         """Answer as `Redirect.answer` does. Raises NotFound if the host has no own paths."""
         domain = await self._domains.by_name(self.host(visit.host), visit.address)
-        if domain is None or not domain.is_proven:
+        if domain is None or not domain.verified:
             raise NotFound("no such path", code=ErrorCode.UNKNOWN_PATH)
         return await self._redirect.answer(visit, partial(self.begin, domain))
 
-    def begin(self, domain: ServedName, visit: Visit, waiter: Waiter[Answer]) -> None:
-        """Answer a GET or HEAD as `Redirect.begin` does."""
-        self._find(domain, visit, visit, waiter)
-
-    def _find(self, domain: ServedName, sent: Visit, visit: Visit, waiter: Waiter[Answer]) -> None:
+    def begin(
+        self, domain: ServedName, visit: Visit, waiter: Waiter[Answer], sent: Visit | None = None
+    ) -> None:
+        """Answer a GET or HEAD as `Redirect.begin` does. `sent` is the visit with stuck text."""
         name = name_of(visit.path or "")
         if not name:
-            self._record(domain, sent, visit, waiter, None)
+            self._record(domain, visit, waiter, sent, None)
             return
         key = keys.link(domain.namespace, domain.form_of(name))
         known = self._links.peek(key)
         if known is None:
-            record = partial(self._record, domain, sent, visit, waiter)
+            record = partial(self._record, domain, visit, waiter, sent)
             self._links.load(key, visit.address, Continuation(waiter, record))
         else:
-            self._record(domain, sent, visit, waiter, known.value)
+            self._record(domain, visit, waiter, sent, known.value)
 
     def _record(
         self,
         domain: ServedName,
-        sent: Visit,
         visit: Visit,
         waiter: Waiter[Answer],
+        sent: Visit | None,
         link: CachedLink | None,
     ) -> None:
         if link is not None:
-            if self._leads_to_a_path(domain, link):
+            if link.domain_name in link.destination_url and self._leads_to_a_path(domain, link):
                 raise NotFound("short link: leads to a path of its domain")
             self._redirect.record(visit, waiter, domain, link)
-        elif visit is sent and (of_slug := _without_stuck_text(sent)):
-            self._find(domain, sent, of_slug, waiter)
+        elif sent is None and (of_slug := _without_stuck_text(visit)):
+            self.begin(domain, of_slug, waiter, visit)
         else:
-            notify(waiter, waiter.set_result, self._without_link(domain, sent))
+            notify(waiter, waiter.set_result, self._without_link(domain, sent or visit))
 
     def _leads_to_a_path(self, domain: ServedName, link: CachedLink) -> bool:
         """Return whether the destination is a path of the domain that a link in memory has.
 
         In a loop of paths it is, after one round.
         """
-        if link.domain_name not in link.destination_url:
-            return False
         location, host = location_of(link.destination_url)
         name = name_of(urlsplit(location).path[1:])
         known = self._links.peek(keys.link(domain.namespace, domain.form_of(name)))

@@ -14,7 +14,14 @@ from tracker.clicks.click import Click
 from tracker.clicks.enrich import Enrichment
 from tracker.clicks.limited import LimitedClicks
 from tracker.clicks.protection import check_pass
-from tracker.clicks.redirection import Answer, RedirectResponse, closed, redirection, usual
+from tracker.clicks.redirection import (
+    Answer,
+    Elsewhere,
+    RedirectResponse,
+    closed,
+    redirection,
+    usual,
+)
 from tracker.clicks.response import Continuation, Recording
 from tracker.clicks.visit import MAX_QUERY_CHARACTERS, Visit
 from tracker.clock import iso, moment, now_ms
@@ -159,9 +166,8 @@ class Redirect:
         at = now_ms()
         options = None if link is None else link.options
         answer: Answer | None = None
-        of_domain: RedirectResponse | None = None
         if options is not None and link is not None:
-            of_domain = None if domain is None else self.elsewhere(domain.expired_url)
+            of_domain = partial(self.elsewhere, None if domain is None else domain.expired_url)
             answer = closed(options, at, of_domain=of_domain)
             if answer is None and options.password_key is not None:
                 check_pass(visit.headers.cookies, link, options.password_key, at)
@@ -254,7 +260,7 @@ class Redirect:
 def _limited_answer(
     options: RedirectOptions,
     at: int,
-    of_domain: RedirectResponse | None,
+    of_domain: Elsewhere,
     usual: Answer,
     is_used_up: bool,
 ) -> Answer:

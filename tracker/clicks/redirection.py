@@ -1,5 +1,6 @@
 """The redirects that visitors get: the usual one, and those of links with options. Pure."""
 
+from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from tracker.errors import ErrorCode, NotFound
@@ -16,6 +17,9 @@ class RedirectResponse(NamedTuple):
 
 Answer = str | RedirectResponse
 """The Location of a usual redirect, or another response."""
+
+Elsewhere = Callable[[], RedirectResponse | None]
+"""Returns the redirect of a domain; None if it has none."""
 
 _FIELDS: Final = (("Cache-Control", "no-store"), ("X-Robots-Tag", "noindex"))
 _NO_BODY: Final = ("Content-Length", "0")
@@ -36,7 +40,7 @@ def closed(
     options: RedirectOptions,
     at: int,
     is_used_up: bool = False,
-    of_domain: RedirectResponse | None = None,
+    of_domain: Elsewhere = lambda: None,
 ) -> RedirectResponse | None:
     """Return the redirect of a link outside its window or after its last click; None before.
 
@@ -47,8 +51,8 @@ def closed(
         return None
     if options.expired_url is not None:
         return usual(location_of(options.expired_url)[0])
-    if of_domain is not None:
-        return of_domain
+    if (found := of_domain()) is not None:
+        return found
     if has_expired:
         raise NotFound("short link: has expired", code=ErrorCode.LINK_EXPIRED)
     raise NotFound("short link: has not started", code=ErrorCode.LINK_NOT_STARTED)

@@ -70,15 +70,14 @@ class Domain(DomainSettings, frozen=True, kw_only=True):
 
 
 class ServedName(DomainSettings, frozen=True, kw_only=True, omit_defaults=True):
-    """The cached form of a hostname. `namespace` has its links; empty if it serves none."""
+    """The cached form of a hostname. `namespace` has its links; empty if it serves none.
+
+    It is `verified` while a claim is proven, which one in quarantine is not.
+    """
 
     namespace: str
     verified: bool
     quarantined: bool
-
-    @property
-    def is_proven(self) -> bool:
-        return self.verified and not self.quarantined
 
     def form_of(self, name: str) -> str:
         """Return the form of a slug or path by which its link is found."""

@@ -79,4 +79,4 @@ class ServedHosts:
             return True
         name = canonical_hostname(host)
         domain = await self._domains.by_name(name) if name else None
-        return domain is not None and domain.is_proven
+        return domain is not None and domain.verified

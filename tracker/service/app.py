@@ -102,7 +102,7 @@ class PublicApplication(TrackerApplication):
     def _handler_on(
         self, request: HTTPServerRequest, domain: ServedName | None
     ) -> HTTPMessageDelegate:
-        is_proven = domain is not None and domain.is_proven
+        is_proven = domain is not None and domain.verified
         return self._path_handler(request) if is_proven else super().find_handler(request)
 
     def _path_handler(self, request: HTTPServerRequest) -> HTTPMessageDelegate:

@@ -27,7 +27,7 @@ from tracker.http.default_headers import DefaultHeaders
 from tracker.http.fast_path import FastPathConnection, PlainHead, PlainHeadParser
 from tracker.ids import SLUG
 from tracker.links.domain import ServedName
-from tracker.public_url import is_everywhere
+from tracker.public_url import EVERYWHERE
 from tracker.service.services import Services
 from tracker.web.handler import SANE_REQUEST_ID, Content, as_tracker_error
 
@@ -42,8 +42,12 @@ _STARTS: Final = (
 )
 
 _PATH_STARTS: Final = (b"GET /", b"HEAD /")
-_LEFT_STARTS: Final = (b"GET /api/", b"GET /console")
-"""Most are of the own host. The handlers look at the host too."""
+_LEFT_STARTS: Final = tuple(
+    method + path.encode()[1:]
+    for method in _PATH_STARTS
+    for path in (*EVERYWHERE, "/api/", "/console")
+)
+"""Paths of the service on every host, and of most of its requests. The handlers see the host."""
 
 Headers = Sequence[tuple[str, str]]
 
@@ -111,16 +115,20 @@ class HotRequests:
 
     def __call__(self, connection: FastPathConnection, data: bytes, start: int, end: int) -> bool:
         """Return whether the request was taken; if not, it is for the handlers."""
-        if not data.startswith(_STARTS, start):
-            return (
-                data.startswith(_PATH_STARTS, start)
-                and not data.startswith(_LEFT_STARTS, start)
-                and self._path(connection, data, start, end)
-            )
+        is_usual = data.startswith(_STARTS, start)
+        if not is_usual and (
+            data.startswith(_LEFT_STARTS, start) or not data.startswith(_PATH_STARTS, start)
+        ):
+            return False
         head = self._heads.read(data, start, end)
         if head is None:
             return False
         path = head.path
+        if not is_usual:
+            domain = self._paths.domain_in_memory(head.host)
+            return domain is not None and self._click(
+                connection, head, click.ANY_PATH, None, path[1:], domain
+            )
         if path.startswith("/c/"):
             return "%" not in path and self._click(connection, head, "/c/{slug}", path[3:])
         if path == "/api/click":
@@ -140,15 +148,6 @@ class HotRequests:
         content = click.error_content(refused, request.head.header.accept)
         self._refuse(
             request, refused, (*refused.all_headers.items(), *click.ERROR_HEADERS), content
-        )
-
-    def _path(self, connection: FastPathConnection, data: bytes, start: int, end: int) -> bool:
-        head = self._heads.read(data, start, end)
-        if head is None or is_everywhere(head.path):
-            return False
-        domain = self._paths.domain_in_memory(head.host)
-        return domain is not None and self._click(
-            connection, head, click.ANY_PATH, None, head.path[1:], domain
         )
 
     def _click(

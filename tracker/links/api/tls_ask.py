@@ -23,7 +23,7 @@ class TlsAsk(Handler):
             raise BadRequest("domain: required: the host a certificate is wanted for")
         name = canonical_hostname(host)
         domain = await self.services.domains.by_name(name, self.client_address()) if name else None
-        if domain is None or not domain.is_proven:
+        if domain is None or not domain.verified:
             raise NotFound("domain: not a verified custom domain")
         self.answer({"ok": True})
 

@@ -21,7 +21,7 @@ class WellKnown(UnknownPath):
     async def get(self) -> None:
         host = canonical_hostname(self.header("Host").partition(":")[0])
         domain = host and await self.services.domains.by_name(host, self.client_address())
-        if domain and domain.is_proven:
+        if domain and domain.verified:
             name = _NAMES[self.request.path]
             if text := await self.services.domains.text(UUID(domain.namespace), name):
                 self.finish_with(Content("application/json", text.encode()))
