@@ -30,7 +30,6 @@ from tracker.feeds.arrivals import TRANSACTION_NUMBERS
 from tracker.feeds.filter import FeedFilter
 from tracker.feeds.page import Bookmark
 from tracker.feeds.storing_order import MAX_AGE_DAYS
-from tracker.ids import new_id
 from tracker.service.services import Services
 from tracker.stores.mongodb.transaction import MongoSession
 
@@ -38,7 +37,6 @@ from tracker.stores.mongodb.transaction import MongoSession
 async def test_a_transaction_that_was_begun_before_a_poll_and_ends_after_it_is_not_missed(
     services: Services,
 ) -> None:
-    await applied(services, [make_click(new_id())])  # or both create a collection
     follower = await follow(services.feeds.click_feed, ACCOUNT)
     early, later = (services.clicks.enrichment.document(make_click(ACCOUNT)) for _ in range(2))
 
@@ -63,7 +61,6 @@ async def test_a_transaction_that_was_begun_before_a_poll_and_ends_after_it_is_n
 async def test_whatever_several_drains_store_while_followers_read_each_gets_it_once(
     services: Services, drains: tuple[int, ...], seed: int
 ) -> None:
-    await applied(services, [make_click(new_id())])  # no snapshot has a collection at its creation
     random = Random(seed)
     batches = schedule(random, len(drains))
     followers = [

@@ -49,7 +49,6 @@ class Watch:
 async def test_whatever_several_drains_store_meanwhile_is_in_one_read(
     services: Services, drains: tuple[int, ...]
 ) -> None:
-    await applied(services, [make_click(new_id())])  # no snapshot has a collection at its creation
     batches = schedule(Random(1), len(drains))
     watch = Watch(services, [ACCOUNT, OTHER], await bookmark(services))
     over = asyncio.Event()

@@ -34,7 +34,12 @@ def _index(name: str, *fields: str, **options: Any) -> IndexModel:
     return IndexModel(keys, name=name, **options)
 
 
+_NO_OTHER = [_index("_id_", "_id")]
+"""Of collections without a further index, made too: a transaction that makes one lets others fail,
+and so does a snapshot without it."""
+
 INDEXES: dict[str, list[IndexModel]] = {
+    **dict.fromkeys(("accounts", "counters", "drain_fences", "rebuilds"), _NO_OTHER),
     "api_keys": [
         _index("by_hash", "sha256", unique=True),
         _index("by_account", "account_id", "-_id"),
