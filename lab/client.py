@@ -21,6 +21,7 @@ ANSWER_SECONDS: Final = 10.0
 """The longest wait for the last answers of a load."""
 
 OPEN_SECONDS: Final = 10.0
+CONNECTIONS: Final = 64
 _TICK_SECONDS: Final = 0.001
 _REOPEN_SECONDS: Final = 0.1
 
@@ -78,7 +79,7 @@ class Load:
         self,
         port: int,
         traffic: Traffic,
-        connections: int,
+        connections: int = CONNECTIONS,
         sources: Sequence[str] = (),
         tls: ssl.SSLContext | None = None,
         answer_seconds: float | None = None,

@@ -135,7 +135,7 @@ async def beside(work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
 
 
 async def wait_until(
-    is_true: Callable[[], Awaitable[bool]], seconds: float, look_seconds: float
+    is_true: Callable[[], Awaitable[bool]], seconds: float, look_seconds: float = 0.05
 ) -> bool:
     deadline = time.monotonic() + seconds
     while not await is_true():

@@ -23,7 +23,6 @@ from tracker.stores.builtin.child import Program, reason, spawn
 ROOT: Final = Path(__file__).parent.parent
 START_SECONDS: Final = 60.0
 TERMINATE_SECONDS: Final = 15.0
-_START_LOOK_SECONDS: Final = 0.05
 
 # Below the ports that the kernel gives to outgoing connections: such a connection could take the
 # port of a killed process, or even connect to itself there.
@@ -83,7 +82,7 @@ class Process:
             self.start()
 
     async def ready(self) -> None:
-        if not await wait_until(self._is_ready, START_SECONDS, _START_LOOK_SECONDS):
+        if not await wait_until(self._is_ready, START_SECONDS):
             raise NotReady(f"{self.name} is not ready: see {self.log}")
 
     async def terminate(self) -> None:

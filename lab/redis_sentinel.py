@@ -28,13 +28,11 @@ def sentinel(
         f"sentinel failover-timeout {SERVICE} {failover_ms}\n"
     )
 
-    def command(port: int) -> list[str]:
-        return [program.command(port)[0], str(settings), "--sentinel"]
-
     def is_ready(port: int, pid: int) -> bool:
         with suppress(RedisError), client_of(port) as client:
             return bool(client.ping())
         return False
 
-    named = program._replace(name=folder.name, command=command, is_ready=is_ready)
+    command = [program.command(port)[0], str(settings), "--sentinel"]
+    named = program._replace(name=folder.name, command=lambda _: command, is_ready=is_ready)
     return Process(named, port)

@@ -34,7 +34,6 @@ DRAIN_SECONDS: Final = 300.0
 _PROGRESS_SECONDS: Final = 30.0
 _LOOK_SECONDS: Final = 0.25
 _RECENT_LATENCIES: Final = 10_000
-_CONNECTIONS: Final = 64
 
 
 class Options(NamedTuple):
@@ -112,7 +111,7 @@ class Soak:
         await self._new_load(traffic).run(paced)
 
     def _new_load(self, traffic: Mixed) -> Load:
-        load = Load(self._processes[0].port, traffic, _CONNECTIONS)
+        load = Load(self._processes[0].port, traffic)
         self._loads.append(load)
         return load
 

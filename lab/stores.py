@@ -29,7 +29,6 @@ from tracker.stores.redis.lease import Lease
 from tracker.webhooks.delivery import DeliveryStatus
 
 _RECORDED: Final = ("clicks", "events", "rollups")
-_LOOK_SECONDS: Final = 0.05
 _COUNT_SECONDS: Final = 120
 _RELEASE_SECONDS: Final = 20.0
 _VERIFY_SECONDS: Final = 600
@@ -137,7 +136,7 @@ class Stores:
 
     async def redis_bytes(self) -> int:
         """Return the memory that Redis uses, once it has released what was deleted."""
-        await wait_until(self._is_released, _RELEASE_SECONDS, _LOOK_SECONDS)
+        await wait_until(self._is_released, _RELEASE_SECONDS)
         memory: Any = await self._redis.info("memory")
         return int(memory["used_memory"])
 
@@ -156,10 +155,8 @@ class Stores:
         return used / max(1, visitors)
 
     async def are_deliveries_sent(self) -> bool:
-        return (
-            await self._mongodb["deliveries"].find_one({"status": DeliveryStatus.DUE}, ["_id"])
-            is None
-        )
+        due = {"status": DeliveryStatus.DUE}
+        return await self._mongodb["deliveries"].find_one(due, ["_id"]) is None
 
     async def documents(self, collection: str) -> AsyncIterator[dict[str, Any]]:
         with pymongo.timeout(_COUNT_SECONDS):
@@ -201,7 +198,7 @@ class Stores:
         ]
 
     async def wait_until_drained(self, seconds: float) -> None:
-        if not await wait_until(self._is_drained, seconds, _LOOK_SECONDS):
+        if not await wait_until(self._is_drained, seconds):
             entries = await self.journal_entries()
             raise NotDrained(f"{entries:,} journal entries are left after {seconds:.0f} s")
 

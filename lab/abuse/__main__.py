@@ -30,7 +30,6 @@ VISITOR_ADDRESSES: Final = tuple(f"127.0.1.{number}" for number in range(1, 65))
 """The addresses of visitors."""
 
 DRAIN_SECONDS: Final = 60.0
-_CONNECTIONS: Final = 64
 
 
 class Options(NamedTuple):
@@ -131,7 +130,8 @@ class Abuse:
     async def _load(
         self, port: int, schedule: Schedule, tls: ssl.SSLContext | None = None
     ) -> Outcome:
-        return await Load(port, self._visitors, _CONNECTIONS, VISITOR_ADDRESSES, tls).run(schedule)
+        load = Load(port, self._visitors, sources=VISITOR_ADDRESSES, tls=tls)
+        return await load.run(schedule)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -83,25 +83,25 @@ class World(NamedTuple):
     async def _owner(self, port: int, name: str) -> Owner:
         account_id, key = self.keys[name]
         config = {"name": "Sale", "payout_type": "CPA", "payout": 5}
-        pbk = (await self._create(port, name, "POST", "/api/event-configs", config))["pbk"]
+        pbk = (await self._create(port, name, "/api/event-configs", config))["pbk"]
         link = {"destination_url": "https://shop.test/landing", "slug": f"{name}-{_SLUG}"}
-        row = await self._create(port, name, "POST", "/api/short-links", link)
+        row = await self._create(port, name, "/api/short-links", link)
         return Owner(str(account_id), key, pbk, row["slug"])
 
     async def _guard(self, port: int) -> None:
-        await self._create(port, "guarded", "PATCH", "/api/account", {"conversion_rules": _RULES})
+        await self._create(port, "guarded", "/api/account", {"conversion_rules": _RULES}, "PATCH")
         for slug in (PROTECTED[3:], "second"):  # from the second on, a thread keeps a hash's memory
             link = {"destination_url": "https://shop.test/", "slug": slug, "password": PASSWORD}
-            await self._create(port, "guarded", "POST", "/api/short-links", link)
+            await self._create(port, "guarded", "/api/short-links", link)
 
     async def _prove(self, settings: Settings, port: int, owner: Owner) -> None:
         body = {"domain_name": DOMAIN}
-        domain = await self._create(port, "neighbour", "POST", "/api/domains", body)
+        domain = await self._create(port, "neighbour", "/api/domains", body)
         async with open_services(settings) as services:
             await services.links.domains.verify(UUID(domain["id"]))
         url = "https://shop.test/neighbour"
         link = {"destination_url": url, "slug": owner.slug, "domain_id": domain["id"]}
-        await self._create(port, "neighbour", "POST", "/api/short-links", link)
+        await self._create(port, "neighbour", "/api/short-links", link)
 
     async def _sign_in(self, port: int) -> None:
         """Let the person sign in, so often that both threads have the memory that hashes take."""
@@ -110,14 +110,11 @@ class World(NamedTuple):
             raise NotReady(f"the person's sign-ins were answered {statuses}")
 
     async def _create(
-        self, port: int, name: str, method: str, path: str, body: Mapping[str, object]
+        self, port: int, name: str, path: str, fields: Mapping[str, object], method: str = "POST"
     ) -> Any:
         account_id, key = self.keys[name]
-        content = {"accountId": str(account_id), **body}
-        status, value = await call(port, key, method, path, content, _OPERATOR_ADDRESS)
-        if status != "200":
-            raise NotReady(f"{method} {path} answered {status}: {value}")
-        return value
+        body = {"accountId": str(account_id), **fields}
+        return await made(port, key, path, body, _OPERATOR_ADDRESS, method)
 
 
 async def build(settings: Settings, values: int) -> World:
@@ -137,6 +134,21 @@ class Report(msgspec.Struct, kw_only=True):
 
     answers: dict[str, int] = msgspec.field(default_factory=dict)
     findings: list[str] = msgspec.field(default_factory=list)
+
+
+async def made(
+    port: int,
+    key: str,
+    path: str,
+    body: Mapping[str, object],
+    source: str | None = None,
+    method: str = "POST",
+) -> Any:
+    """Return what a request has made. Raises NotReady if it is refused."""
+    status, value = await call(port, key, method, path, body, source)
+    if status != "200":
+        raise NotReady(f"{method} {path} answered {status}: {value}")
+    return value
 
 
 def from_new_address() -> dict[str, str]:

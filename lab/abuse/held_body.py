@@ -6,7 +6,7 @@ from typing import Final
 
 import orjson
 
-from lab.abuse.attack import Report, Target, counted
+from lab.abuse.attack import Report, Target, counted, made
 from lab.requests import ANSWER_SECONDS, NO_ANSWER, call, connect, head
 
 _BODIES: Final = 50
@@ -24,11 +24,9 @@ _Connection = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 async def held_body(target: Target, seconds: float) -> Report:
     """Begin requests with a key that may make keys, revoke it, and send their last bytes."""
     port, owner = target.port, target.attacker
-    made = {"accountId": owner.account_id, "name": "held", "scopes": ["keys:write"]}
-    status, key = await call(port, owner.key, "POST", "/api/keys", made)
-    if status != "200":
-        return Report(findings=[f"the key was not made: {status} {key}"])
-    body = orjson.dumps(made).ljust(_BODY_BYTES)
+    fields = {"accountId": owner.account_id, "name": "held", "scopes": ["keys:write"]}
+    key = await made(port, owner.key, "/api/keys", fields)
+    body = orjson.dumps(fields).ljust(_BODY_BYTES)
     begun = [await _begin(port, key["key"], body[:-1]) for _ in range(_BODIES)]
     revoked, _ = await call(port, owner.key, "DELETE", f"/api/keys/{key['id']}")
     await asyncio.sleep(min(seconds, _HOLD_SECONDS))
@@ -37,7 +35,6 @@ async def held_body(target: Target, seconds: float) -> Report:
 
 
 async def _begin(port: int, key: str, body: bytes) -> _Connection:
-    """Send a request but for its last byte."""
     reader, writer = await connect(port)
     fields = {
         "Authorization": f"Bearer {key}",

@@ -3,7 +3,7 @@
 import asyncio
 from typing import Final
 
-from lab.abuse.attack import Report, Target, barrage
+from lab.abuse.attack import Report, Target, barrage, made
 from lab.receiver import GONE, Message, answering, receiving
 from lab.requests import call, head
 
@@ -40,8 +40,6 @@ async def _trickle(message: Message, transport: asyncio.WriteTransport) -> None:
 async def _deliver_conversions(target: Target, url: str, seconds: float) -> Report:
     owner = target.attacker
     body = {"account_id": owner.account_id, "target_url": url}
-    status, row = await call(target.port, owner.key, "POST", "/api/webhooks", body)
-    if status != "200":
-        return Report(findings=[f"the webhook was not created: {status} {row}"])
+    await made(target.port, owner.key, "/api/webhooks", body)
     event = head("GET", f"/api/event?pbk={owner.pbk}", {"User-Agent": "Postback/1.0"})
     return await barrage(target.port, lambda: event, _CONVERSIONS / seconds, seconds, {"200"})

@@ -7,15 +7,12 @@ from typing import Any, Final, NamedTuple
 
 import orjson
 
-from lab.abuse.attack import PASSWORD, Report, Target, barrage, from_console, from_new_address
-from lab.requests import ask, call
+from lab.abuse.attack import PASSWORD, Report, Target, barrage, from_console, from_new_address, made
+from lab.processes import NotReady
+from lab.requests import ask
 
 _RATE: Final = 20
 _COOKIE: Final = re.compile(rb"\r\nset-cookie: ([^;\r]+)", re.IGNORECASE)
-
-
-class _Refused(Exception):
-    """A request that had to be answered with 200."""
 
 
 class _Person(NamedTuple):
@@ -32,11 +29,7 @@ class _Person(NamedTuple):
 async def removed_owner(target: Target, seconds: float) -> Report:
     """Make an invitation and a password reset as an owner whom another one then removes; use both
     links for as long as visitors click."""
-    try:
-        tokens = await _tokens_of_removed_owner(target)
-    except _Refused as error:
-        return Report(findings=[f"the links were not made: {error}"])
-    links = cycle(tokens)
+    links = cycle(await _tokens_of_removed_owner(target))
 
     def use() -> bytes:
         fields = {"token": next(links), "name": "Eve", "password": PASSWORD}
@@ -50,22 +43,20 @@ async def _tokens_of_removed_owner(target: Target) -> list[str]:
     owner, other, viewer = [await _join(target, role) for role in ("owner", "owner", "viewer")]
     body = {"accountId": target.attacker.account_id, "email": _email(), "role": "owner"}
     path = f"/api/members/{await _member_id(target, viewer)}/password-reset"
-    made = [await owner.send("POST", "/api/invitations", body), await owner.send("POST", path)]
+    links = [await owner.send("POST", "/api/invitations", body), await owner.send("POST", path)]
     await other.send("DELETE", f"/api/members/{await _member_id(target, owner)}")
-    return [one["url"].partition("#")[2] for one in made]
+    return [one["url"].partition("#")[2] for one in links]
 
 
 async def _join(target: Target, role: str) -> _Person:
     body = {"accountId": target.attacker.account_id, "email": _email(), "role": role}
-    status, made = await call(target.port, target.attacker.key, "POST", "/api/invitations", body)
-    if status != "200":
-        raise _Refused(f"{status} {made}")
-    fields = {"token": made["url"].partition("#")[2], "name": "Ada", "password": PASSWORD}
+    invited = await made(target.port, target.attacker.key, "/api/invitations", body)
+    fields = {"token": invited["url"].partition("#")[2], "name": "Ada", "password": PASSWORD}
     answer = await ask(target.port, from_console(target.port, "POST", "/api/join", fields))
     _decoded(answer)
     cookie = _COOKIE.search(answer)
     if cookie is None:
-        raise _Refused("joining sets no cookie")
+        raise NotReady("joining sets no cookie")
     return _Person(target.port, cookie[1].decode())
 
 
@@ -82,5 +73,5 @@ def _email() -> str:
 
 def _decoded(answer: bytes) -> Any:
     if not answer.startswith(b"HTTP/1.1 200"):
-        raise _Refused(answer.partition(b"\r")[0].decode() or "no answer")
+        raise NotReady(answer.partition(b"\r")[0].decode() or "no answer")
     return orjson.loads(answer.partition(b"\r\n\r\n")[2])

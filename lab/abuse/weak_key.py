@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import orjson
 
-from lab.abuse.attack import Report, Target, barrage, from_new_address
+from lab.abuse.attack import Report, Target, barrage, from_new_address, made
 from lab.requests import call, head, post
 from tracker.clock import iso, now
 
@@ -79,7 +79,4 @@ async def _longer_keys(target: Target, key: str, ends: str) -> list[str]:
 
 async def _make(target: Target, key: str, **fields: Any) -> dict[str, Any]:
     body = {"accountId": target.attacker.account_id, **fields}
-    status, made = await call(target.port, key, "POST", "/api/keys", body)
-    if status != "200":
-        raise ConnectionError(f"the key was not made: {status} {made}")
-    return dict(made)
+    return dict(await made(target.port, key, "/api/keys", body))

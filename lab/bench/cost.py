@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from config.settings import Settings
-from lab.bench.measure import CONNECTIONS, Bench
+from lab.bench.measure import Bench
 from lab.bench.rows import Row
 from lab.client import Load
 from lab.processes import free_ports, loaded_process, running
@@ -47,7 +47,7 @@ async def measure_waiting(folder: Path, settings: Settings, stores: Stores, scen
     await stores.empty()
     [port] = free_ports(1)
     async with running([loaded_process(folder, settings, "web", port)]):
-        load = Load(port, Prepared(clicks(scene.places, _WAITING_CLICKS), 302), CONNECTIONS)
+        load = Load(port, Prepared(clicks(scene.places, _WAITING_CLICKS), 302))
         outcome = await load.run(Closed(time.perf_counter(), _LOAD_SECONDS, _WAITING_CLICKS))
         return await stores.journal_bytes() / outcome.requests
 

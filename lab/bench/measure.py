@@ -14,7 +14,7 @@ from lab import requests
 from lab.bench import wrk
 from lab.bench.link_changes import measure_changes
 from lab.bench.rows import Row, log_of, processes_of
-from lab.client import NOT_SENT, Load, Outcome
+from lab.client import CONNECTIONS, NOT_SENT, Load, Outcome
 from lab.harness import CannotMeasure
 from lab.log_pipe import LogPipe
 from lab.process_usage import cpu_by_name, resident_bytes
@@ -28,7 +28,6 @@ WARM_UP_REQUESTS: Final = 2_000
 WARM_UP_SECONDS: Final = 20.0
 DRAIN_SECONDS: Final = 30.0
 
-CONNECTIONS: Final = 64
 PACED_CONNECTIONS: Final = 256
 """Connections of wrk when it holds a rate. At 12,000 requests a second one of them is free for the
 next request even if answers take 20 ms. More connections cost wrk more."""
@@ -138,7 +137,7 @@ class Bench:
 
     async def _load(self, port: int, traffic: Prepared, count: int) -> None:
         """Send requests that are not measured."""
-        load = Load(port, traffic, CONNECTIONS)
+        load = Load(port, traffic)
         try:
             outcome = await load.run(Closed(time.perf_counter(), WARM_UP_SECONDS, count))
         except (OSError, TimeoutError) as error:
@@ -189,7 +188,7 @@ class Bench:
         if self._options.use_wrk:
             connections = CONNECTIONS if pace is None else PACED_CONNECTIONS
             return await wrk.run(self._folder, port, prepared, connections, seconds, pace)
-        load = Load(port, Prepared(prepared, row.status), CONNECTIONS)
+        load = Load(port, Prepared(prepared, row.status))
         now = time.perf_counter()
         if pace is None:
             return await load.run(Closed(now, seconds))
@@ -198,7 +197,6 @@ class Bench:
 
 @asynccontextmanager
 async def _logs_read(row: Row, processes: Sequence[Process]) -> AsyncIterator[None]:
-    """Read the logs of processes."""
     paths = [path for process in processes if (path := log_of(row, process))]
     with ExitStack() as stack:
         logs = [stack.enter_context(closing(LogPipe(path))) for path in paths]

@@ -34,7 +34,6 @@ SETTLE_SECONDS: Final = 180.0
 over its entries."""
 
 _WATCH_SECONDS: Final = 0.5
-_LOOK_SECONDS: Final = 0.2
 _SHOWN_ENTRIES: Final = 10
 _UNLOGGED: Final = "removed spools without an error in the log"
 _REMOVED: Final = "spool file was removed or renamed"
@@ -85,7 +84,7 @@ class Proof:
             await self._load(scene)
             seconds = time.monotonic() - began
             await self._wait_until_drained(stores)
-            await wait_until(stores.are_deliveries_sent, SETTLE_SECONDS, _LOOK_SECONDS)
+            await wait_until(stores.are_deliveries_sent, SETTLE_SECONDS)
         return await self._compare(scene, stores, seconds)
 
     async def _load(self, scene: Scene) -> None:
@@ -125,7 +124,7 @@ class Proof:
             # The spool comes first: what leaves it goes to the journal.
             return not self._spool_files() and not await stores.journal_entries()
 
-        await wait_until(is_drained, SETTLE_SECONDS, _LOOK_SECONDS)
+        await wait_until(is_drained, SETTLE_SECONDS)
 
     def _spool_files(self) -> int:
         return len(list((self._settings.data_path / "spool").glob("*")))

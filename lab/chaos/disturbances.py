@@ -25,7 +25,6 @@ _LAG_SECONDS: Final = 3.0
 _SPOOL_SECONDS: Final = 30.0
 """How long the spool may take to be empty, to take records, and to be there again."""
 
-_LOOK_SECONDS: Final = 0.02
 _MAX_SHARE: Final = 0.1
 """The limit of one disturbance, as a share of the whole time."""
 
@@ -179,7 +178,7 @@ async def _remove_spool(processes: Processes, seconds: float) -> None:
         return not any(folder.glob("*"))
 
     async def wait(is_so: Callable[[], Awaitable[bool]], missing: str) -> None:
-        if not await wait_until(is_so, _SPOOL_SECONDS, _LOOK_SECONDS):
+        if not await wait_until(is_so, _SPOOL_SECONDS):
             raise NotReady(f"the spool {missing}")
 
     await (await processes.named("web")).ready()

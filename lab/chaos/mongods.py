@@ -14,7 +14,7 @@ from tracker.stores.builtin.child import Program
 from tracker.stores.builtin.servers import REPLICA_SET, mongod_program, mongodb_uri
 
 MEMBERS: Final = 3
-_TIMEOUT_SECONDS: Final = 2.0
+_TIMEOUT_MS: Final = 2000
 
 
 class Alone:
@@ -63,7 +63,10 @@ class ReplicaSet:
         ]
 
     def prepare(self) -> None:
-        _initiate(self._ports)
+        hosts = enumerate(f"127.0.0.1:{port}" for port in self._ports)
+        members = [{"_id": number, "host": host} for number, host in hosts]
+        with _mongo_client(self._ports[0]) as client:
+            client.admin.command({"replSetInitiate": {"_id": REPLICA_SET, "members": members}})
 
     def is_complete(self) -> bool:
         with suppress(PyMongoError):
@@ -97,17 +100,10 @@ def _member(folder: Path, number: int) -> Program:
     return mongod_program(own)._replace(name=f"mongod {number}", is_ready=is_ready)
 
 
-def _initiate(ports: Sequence[int]) -> None:
-    members = [{"_id": number, "host": f"127.0.0.1:{port}"} for number, port in enumerate(ports)]
-    with _mongo_client(ports[0]) as client:
-        client.admin.command({"replSetInitiate": {"_id": REPLICA_SET, "members": members}})
-
-
 def _hello(port: int) -> dict[str, Any]:
     with _mongo_client(port) as client:
         return client.admin.command("hello")
 
 
 def _mongo_client(port: int) -> MongoClient[dict[str, Any]]:
-    milliseconds = int(_TIMEOUT_SECONDS * 1000)
-    return MongoClient(mongodb_uri(port), serverSelectionTimeoutMS=milliseconds)
+    return MongoClient(mongodb_uri(port), serverSelectionTimeoutMS=_TIMEOUT_MS)

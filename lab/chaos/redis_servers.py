@@ -33,7 +33,7 @@ class SingleRedis(Alone):
     def __init__(self, folder: Path) -> None:
         [port] = free_ports(1)
         self.url = redis_url(port)
-        self.processes = [Process(_redis(folder), port)]
+        self.processes = [Process(redis_program(folder)._replace(name="redis"), port)]
 
 
 class Replicated:
@@ -163,11 +163,7 @@ def _role_of(port: int) -> list[Any]:
 def _cluster_redis(folder: Path, number: int) -> Program:
     own = folder / f"redis {number}"
     own.mkdir()
-    return cluster_redis(_redis(own))._replace(name=own.name)
-
-
-def _redis(folder: Path) -> Program:
-    return redis_program(folder)._replace(name="redis")
+    return cluster_redis(redis_program(own))._replace(name=own.name)
 
 
 def _replicated_redis(folder: Path, number: int, port: int, first: int) -> Program:
@@ -181,8 +177,5 @@ def _replicated_redis(folder: Path, number: int, port: int, first: int) -> Progr
         "appendfsync always\nmaxmemory-policy noeviction\nrepl-diskless-sync-delay 0\n"
         + (f"replicaof 127.0.0.1 {first}\n" if port != first else "")
     )
-
-    def command(port: int) -> list[str]:
-        return [program.command(port)[0], str(settings)]
-
-    return program._replace(name=f"redis {number}", command=command)
+    command = [program.command(port)[0], str(settings)]
+    return program._replace(name=own.name, command=lambda _: command)

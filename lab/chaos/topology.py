@@ -31,7 +31,6 @@ TOPOLOGIES: Final[
 }
 
 _START_SECONDS: Final = 60.0
-_LOOK_SECONDS: Final = 0.1
 
 
 def kinds_of(topology: str) -> tuple[str, ...]:
@@ -88,7 +87,7 @@ class Processes:
         await self.in_step()
 
     async def in_step(self) -> None:
-        if not await wait_until(self._are_complete, _START_SECONDS, _LOOK_SECONDS):
+        if not await wait_until(self._are_complete, _START_SECONDS):
             raise NotReady("the servers of a store are not in step")
 
     async def _are_complete(self) -> bool:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from datetime import date
 from decimal import Decimal
 from functools import partial
 from typing import Any, Final, NamedTuple, TypeVar
@@ -59,6 +60,10 @@ class FilledAccount(NamedTuple):
         content = orjson.dumps({"accountId": str(self.id), **body})
         headers = {"Authorization": f"Bearer {self.key}"}
         return post(path, "application/json", content, headers)
+
+    def report(self, first: date, last: date, asked: Mapping[str, Any]) -> bytes:
+        path = "/api/reports/overview" if "panels" in asked else "/api/reports"
+        return self.post(path, {"dateRange": {"from": f"{first}", "to": f"{last}"}, **asked})
 
 
 class Filling:

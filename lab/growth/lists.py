@@ -42,7 +42,7 @@ async def measure(run: Run, wanted: Collection[str]) -> None:
 
 
 def _pages(account: FilledAccount) -> Mapping[str, str]:
-    last, (first_tag, second_tag, *_) = _last_page(account.links), account.tags
+    last, (first_tag, second_tag, *_) = -(-account.links // _PAGE_SIZE), account.tags
     both = f"{_LINKS}?selectedTags={first_tag},{second_tag}&tagOperator=AND"
     return {
         "first-page": f"{_LINKS}?page=1",
@@ -60,10 +60,6 @@ def _pages(account: FilledAccount) -> Mapping[str, str]:
         "tag-inactive": f"{_LINKS}?selectedTags={first_tag}&active=false",
         "search": f"{_LINKS}?search=nothing-has-this",
     }
-
-
-def _last_page(links: int) -> int:
-    return -(-links // _PAGE_SIZE)
 
 
 async def _export(service: Service, account: FilledAccount, path: str, times: int) -> float:

@@ -107,7 +107,4 @@ def _days(days: int) -> tuple[date, date]:
 def _report(
     account: FilledAccount, key: str, size: Size, days: int, of: Mapping[str, Any]
 ) -> _Report:
-    first, last = _days(days)
-    path = "/api/reports/overview" if "panels" in of else "/api/reports"
-    body = {"dateRange": {"from": f"{first}", "to": f"{last}"}, **of}
-    return _Report(key, size, account.post(path, body))
+    return _Report(key, size, account.report(*_days(days), of))

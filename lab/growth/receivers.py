@@ -42,7 +42,6 @@ _REST_SECONDS: Final = 20.0
 _IDLE_SECONDS: Final = INTERVAL_SECONDS
 """A round of the slowest loop that looks at deliveries."""
 
-_LOOK_SECONDS: Final = 0.05
 _ONE_WEBHOOK: Final = "one-webhook"
 _BACKLOG_ROWS: Final = frozenset({"deliveries", "fresh"})
 
@@ -140,7 +139,7 @@ async def _measure_backlog(run: Run, filled: _Filled, receiver: _Receiver) -> tu
         receiving(receiver.respond, _HOSTS, filled.port),
         serving(run, filled.webhooks.settings) as service,
     ):
-        if not await wait_until(receiver.has_arrivals, _FIRST_SECONDS, _LOOK_SECONDS):
+        if not await wait_until(receiver.has_arrivals, _FIRST_SECONDS):
             raise CannotMeasure(f"nothing of a backlog arrived in {_FIRST_SECONDS:.0f} s")
         await asyncio.sleep(_RAMP_SECONDS)
         began, before = time.perf_counter(), len(arrivals)
@@ -170,6 +169,6 @@ async def _fresh_p95(receiver: _Receiver, sent: Mapping[int, float]) -> float:
     async def has_arrived() -> bool:
         return sent.keys() <= receiver.fresh.keys()
 
-    await wait_until(has_arrived, _FRESH_SECONDS, _LOOK_SECONDS)
+    await wait_until(has_arrived, _FRESH_SECONDS)
     seconds = [receiver.fresh.get(one, FAILED) - answered for one, answered in sent.items()]
     return percentile(sorted(seconds), 0.95) if seconds else FAILED

@@ -3,7 +3,7 @@
 New clicks are stored before each look, as on a day with traffic.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from datetime import UTC, datetime
 from random import Random
 from typing import Any, Final, NamedTuple
@@ -62,7 +62,7 @@ async def measure(run: Run, wanted: Collection[str]) -> None:
 async def _by_links(run: Run) -> list[_Report]:
     few = await run.filling.account(run.sizes.few_links)
     many = await run.filling.account(min(run.sizes.links, _MOST_CLICKED))
-    reports = []
+    reports, today = [], datetime.now(UTC).date()
     async with draining(run.filling.settings) as (_, parts):
         accounts: dict[Size, FilledAccount] = {"small": few, "large": many}
         for size, account in accounts.items():
@@ -77,7 +77,7 @@ async def _by_links(run: Run) -> list[_Report]:
             opened = account.active()[:_OPENED_LINKS]
             places = [Place(account.slug(number)) for number in opened]
             for key, body in bodies.items():
-                reports.append(_Report(key, size, places, _post(account, "", body)))
+                reports.append(_Report(key, size, places, account.report(today, today, body)))
     return reports
 
 
@@ -86,7 +86,7 @@ async def _of_one_link(run: Run) -> list[_Report]:
     account has links; and the same of an account whose clicks no drain counts ahead.
     """
     clicks: dict[Size, int] = {"small": min(_FEW_CLICKS, run.sizes.links), "large": run.sizes.links}
-    reports: list[_Report] = []
+    reports, today = list[_Report](), datetime.now(UTC).date()
     for key in (_OVERVIEW, _BURST):
         account = await run.filling.account(2 + len(reports))
         async with draining(run.filling.settings) as (_, parts):
@@ -99,17 +99,11 @@ async def _of_one_link(run: Run) -> list[_Report]:
                     "compare": "previous_period",
                     "panels": [{"groupBy": panel} for panel in _PANELS],
                 }
-                request = _post(account, "/overview", body)
+                request = account.report(today, today, body)
                 reports.append(_Report(key, size, [Place(account.slug(number))], request))
             if key == _OVERVIEW:
                 await count_ahead(parts, run.sizes.links)
     return reports
-
-
-def _post(account: FilledAccount, path: str, body: Mapping[str, Any]) -> bytes:
-    today = datetime.now(UTC).date().isoformat()
-    days = {"dateRange": {"from": today, "to": today}}
-    return account.post(f"/api/reports{path}", {**days, **body})
 
 
 def _new_clicks(report: _Report) -> list[bytes]:

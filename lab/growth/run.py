@@ -34,7 +34,6 @@ STEADY_SECONDS: Final = 4.0
 
 DRAIN_SECONDS: Final = 120.0
 _LOAD_SECONDS: Final = 300.0
-_CONNECTIONS: Final = 64
 _LEASE_SECONDS: Final = 3_600.0
 _REST_LOOK_SECONDS: Final = 2.0
 _RESTING_PERCENT: Final = 5.0
@@ -110,7 +109,7 @@ class Service:
         self, requests: Sequence[bytes], status: int = 302, rate: float | None = None
     ) -> Cost:
         """Send requests at full speed, or `rate` a second, until all that they record is stored."""
-        now, load = time.perf_counter(), Load(self.port, Prepared(requests, status), _CONNECTIONS)
+        now, load = time.perf_counter(), Load(self.port, Prepared(requests, status))
         before = self.cpu_seconds()
         schedule = (
             Closed(now, _LOAD_SECONDS, len(requests))

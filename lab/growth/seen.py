@@ -18,7 +18,6 @@ PROBED_LINKS: Final = 4
 """Links that are opened at once, each again after its last click was seen."""
 
 _SEEN_SECONDS: Final = 20.0
-_LOOK_SECONDS: Final = 0.02
 _MAX_PAUSE_SECONDS: Final = 0.5
 """The pause before a click is random: drains rest between batches, and what they have just stored
 would always be followed by a whole rest."""
@@ -40,7 +39,7 @@ async def measure_seen(
             async def is_seen(wanted: int = clicks) -> bool:
                 return await _counted(service, account, number) == wanted
 
-            if not await wait_until(is_seen, _SEEN_SECONDS, _LOOK_SECONDS):
+            if not await wait_until(is_seen, _SEEN_SECONDS):
                 raise CannotMeasure(f"a click is not counted after {_SEEN_SECONDS:.0f} s")
             latencies.append(time.perf_counter() - answered)
 
@@ -56,12 +55,8 @@ async def _open(service: Service, slug: str) -> None:
 
 async def _counted(service: Service, account: FilledAccount, number: int) -> int:
     today = datetime.now(UTC).date()
-    body = {
-        "dateRange": {"from": str(today - timedelta(days=1)), "to": str(today)},
-        "groupBy": "day",
-        "filters": {"link": [str(account.link_ids[number])]},
-    }
-    answer = await ask(service.port, account.post("/api/reports", body))
+    asked = {"groupBy": "day", "filters": {"link": [str(account.link_ids[number])]}}
+    answer = await ask(service.port, account.report(today - timedelta(days=1), today, asked))
     if answer[9:12] != b"200":
         raise CannotMeasure(f"a report was answered with {answer[:200].decode(errors='replace')}")
     totals = orjson.loads(answer.partition(b"\r\n\r\n")[2])["totals"]
