@@ -111,6 +111,7 @@ class CustomPaths:
         url = domain.root_url
         if sent := visit.path:
             path = name_of(sent) or unquote(sent)
+            path = path if domain.case_sensitive else path.casefold()
             referrer = referrer_host(visit.headers.referrer)
             self._unknown.record(domain.namespace, path, referrer, visit.address)
             url = domain.not_found_url

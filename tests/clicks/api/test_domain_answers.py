@@ -86,6 +86,15 @@ async def test_an_unknown_path_is_counted_as_it_is_read(world: World) -> None:
     assert (await world.client.get("/abc", Host=NAME)).headers["Location"] == LOST
 
 
+async def test_an_unknown_path_is_counted_without_its_case_where_that_does_not_count(
+    world: World,
+) -> None:
+    domain = await proven(world, case_sensitive=False)
+    for path in ("/Foo", "/foo", "/%C3%89T%C3%89"):
+        await world.client.get(path, Host=NAME)
+    assert await unknown(world, domain) == {"foo": 2, "\u00e9t\u00e9": 1}
+
+
 @pytest.mark.parametrize("window", [{"expires_at": PAST}, {"starts_at": FUTURE}])
 async def test_a_link_outside_its_time_leads_where_it_says_else_where_its_domain_says(
     world: World, window: dict[str, Any]

@@ -37,6 +37,9 @@ async def test_a_proven_domain_serves_its_texts_as_they_were_written(world: Worl
     response = await world.client.get(APPLE, Host=NAME)
     assert response.body == TEXT.encode()
     assert response.headers["Content-Type"] == "application/json"
+    head = await world.client.request("HEAD", APPLE, {"Host": NAME})
+    assert (head.status, head.body) == (200, b"")
+    assert head.headers["Content-Length"] == response.headers["Content-Length"]
     await change(world, domain, apple_app_site_association=None, assetlinks="[]")
     assert await answers() == [404, 200, 404, 200] + [404] * 4
     unknown = await world.client.get("/nothing", Host="tracker.test")

@@ -5,7 +5,7 @@ from uuid import UUID
 from tracker.links.hostnames import canonical_hostname
 from tracker.web.endpoint import HandledEndpoint
 from tracker.web.handler import Content, UnknownPath
-from tracker.web.openapi_parts import REQUEST_ID, json_content, public_error
+from tracker.web.openapi_parts import REQUEST_ID, json_content, public_error, without_content
 
 _NAMES = {
     "/.well-known/apple-app-site-association": "apple_app_site_association",
@@ -28,13 +28,19 @@ class WellKnown(UnknownPath):
                 return
         raise self.method_error()
 
+    head = get
+
 
 _FOUND = {"description": "The text.", "content": json_content({}), "headers": REQUEST_ID}
 _ANSWERS = {200: _FOUND, **{status: public_error(status) for status in (404, 500, 503)}}
 
+_TITLE = "A domain's text for apps"
+_GET, _HEAD = (
+    ("GET", "", _TITLE, _ANSWERS),
+    ("HEAD", "Head", f"{_TITLE}; headers only", without_content(_ANSWERS)),
+)
 ENDPOINTS = tuple(
-    HandledEndpoint(
-        "GET", path, WellKnown, operation, "Domains", "A domain's text for apps", _ANSWERS
-    )
+    HandledEndpoint(method, path, WellKnown, f"{operation}{added}", "Domains", title, answers)
     for path, operation in zip(_NAMES, ("appleTexts", "androidTexts"), strict=True)
+    for method, added, title, answers in (_GET, _HEAD)
 )
