@@ -4,7 +4,7 @@ import { api } from "console/core/api";
 import { FormFields, namesOf, useFields } from "console/core/fields";
 import { useAction, useLoad } from "console/core/hooks";
 import { html } from "console/core/html";
-import { Button, ErrorNote } from "console/core/parts";
+import { ErrorNote } from "console/core/parts";
 import { toast } from "console/core/toasts";
 import { completedUrl } from "console/links/typed-url";
 import { Dialog } from "console/parts/dialog";
@@ -44,12 +44,8 @@ function Settings({ domain, onClose, onDone }) {
     toast("Saved");
     onClose();
   });
-  const footer = html`
-    <${Button} disabled=${busy} onClick=${onClose}>Cancel<//>
-    <${Button} kind="main" type="submit" busy=${busy}>Save<//>
-  `;
   const title = `Settings of ${domain.domain_name}`;
-  return html`<${Dialog} wide ...${{ title, footer, busy, onClose }} onSubmit=${save}>
+  return html`<${Dialog} wide action="Save" ...${{ title, busy, onClose }} onSubmit=${save}>
     <${FormFields} list=${FIELDS} ...${{ fields, set, error }} />
     <${ErrorNote} error=${error} fields=${names} />
   <//>`;

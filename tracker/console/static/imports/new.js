@@ -4,7 +4,7 @@ import { api, owned } from "console/core/api";
 import { FormFields, namesOf, useFields } from "console/core/fields";
 import { useAction, useLoad } from "console/core/hooks";
 import { html } from "console/core/html";
-import { Button, ErrorNote } from "console/core/parts";
+import { ErrorNote } from "console/core/parts";
 import { navigate } from "console/core/route";
 import { Dialog } from "console/parts/dialog";
 
@@ -36,11 +36,8 @@ export function NewDialog({ onClose }) {
         ]
       : []),
   ];
-  const footer = html`
-    <${Button} disabled=${busy} onClick=${onClose}>Cancel<//>
-    <${Button} kind="main" type="submit" disabled=${!source} busy=${busy}>Continue<//>
-  `;
-  return html`<${Dialog} title="New import" ...${{ footer, busy, onClose }} onSubmit=${create}>
+  const own = { title: "New import", action: "Continue", disabled: !source };
+  return html`<${Dialog} ...${{ ...own, busy, onClose }} onSubmit=${create}>
     <${FormFields} ...${{ list, fields, set, error }} />
     ${source?.files.length > 0 && html`<p class="hint">Files: ${source.files.join(", ")}</p>`}
     <${ErrorNote} error=${error ?? sources.error} fields=${namesOf(list)} />

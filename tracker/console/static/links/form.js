@@ -110,14 +110,11 @@ export function OptionsDialog({ links, onClose, onDone }) {
     onDone();
     onClose();
   });
-  const footer = html`
-    <${Button} disabled=${busy} onClick=${onClose}>Cancel<//>
-    <${Button} kind="main" type="submit" busy=${busy}>Save<//>
-  `;
   return html`<${Dialog}
     title="Options of ${format.count(links.length, "link")}"
     about="Shown is what all of them have. What you leave as it is stays."
-    ...${{ footer, busy, onClose }}
+    action="Save"
+    ...${{ busy, onClose }}
     onSubmit=${save}
   >
     <${OptionFields} fields=${{ ...Object.fromEntries(shared), ...fields }} ...${{ set, error }} open />

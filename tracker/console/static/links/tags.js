@@ -141,14 +141,11 @@ export function TagsDialog({ links, onClose, onDone }) {
     onDone();
     onClose();
   });
-  const footer = html`
-    <${Button} disabled=${busy} onClick=${onClose}>Cancel<//>
-    <${Button} kind="main" type="submit" busy=${busy}>Save<//>
-  `;
   return html`<${Dialog}
     title="Tags of ${format.count(links.length, "link")}"
     about="Ticked are the tags that all of them have."
-    ...${{ footer, busy, onClose }}
+    action="Save"
+    ...${{ busy, onClose }}
     onSubmit=${save}
   >
     <${TagPicker} ...${{ selected, typed }} onChange=${setSelected} />

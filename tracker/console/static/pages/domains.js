@@ -219,11 +219,7 @@ function AddDialog({ onClose, onDone }) {
     onDone();
     onClose();
   });
-  const footer = html`
-    <${Button} disabled=${busy} onClick=${onClose}>Cancel<//>
-    <${Button} kind="main" type="submit" busy=${busy}>Add<//>
-  `;
-  return html`<${Dialog} title="Add a domain" ...${{ footer, busy, onClose }} onSubmit=${add}>
+  return html`<${Dialog} title="Add a domain" action="Add" ...${{ busy, onClose }} onSubmit=${add}>
     <${TextField}
       label="Hostname"
       name="domain_name"

@@ -193,13 +193,10 @@ function ConfigDialog({ config, added, onClose, onDone, onCreated }) {
     if (config) onClose();
     else onCreated(saved);
   });
-  const footer = html`
-    <${Button} disabled=${busy} onClick=${onClose}>Cancel<//>
-    <${Button} kind="main" type="submit" busy=${busy}>${config ? "Save" : "Create"}<//>
-  `;
   return html`<${Dialog}
     title=${config ? "Edit the event configuration" : "New event configuration"}
-    ...${{ footer, busy, onClose }}
+    action=${config ? "Save" : "Create"}
+    ...${{ busy, onClose }}
     onSubmit=${save}
   >
     <${FormFields} ...${{ list, fields, set, error }} />

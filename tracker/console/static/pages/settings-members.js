@@ -185,14 +185,11 @@ function InviteDialog({ onClose, onDone }) {
       url=${made.url}
       onClose=${onClose}
     />`;
-  const footer = html`
-    <${Button} disabled=${busy} onClick=${onClose}>Cancel<//>
-    <${Button} kind="main" type="submit" busy=${busy}>Make a link<//>
-  `;
   return html`<${Dialog}
     title="Invite somebody"
     about="You get a link to pass on. No mail is sent."
-    ...${{ footer, busy, onClose }}
+    action="Make a link"
+    ...${{ busy, onClose }}
     onSubmit=${invite}
   >
     <${TextField}
@@ -237,14 +234,12 @@ function RoleDialog({ member, onClose, onDone }) {
     onDone();
     onClose();
   });
-  const footer = html`
-    <${Button} disabled=${busy} onClick=${onClose}>Cancel<//>
-    <${Button} kind="main" type="submit" busy=${busy} disabled=${role === member.role}>Change<//>
-  `;
   return html`<${Dialog}
     title="Role of ${member.name || member.email}"
     about="They are signed out, and have the new role from their next sign-in."
-    ...${{ footer, busy, onClose }}
+    action="Change"
+    disabled=${role === member.role}
+    ...${{ busy, onClose }}
     onSubmit=${save}
   >
     <${Select} label="Role" name="role" options=${ROLES} value=${role} onInput=${setRole} />
@@ -280,13 +275,10 @@ function ResetDialog({ member, onClose, onDone }) {
       url=${made.url}
       onClose=${onClose}
     />`;
-  const footer = html`
-    <${Button} disabled=${busy} onClick=${onClose}>Cancel<//>
-    <${Button} kind="main" type="submit" busy=${busy}>Make a link<//>
-  `;
   return html`<${Dialog}
     title="Reset the password of ${member.name || member.email}"
-    ...${{ footer, busy, onClose }}
+    action="Make a link"
+    ...${{ busy, onClose }}
     onSubmit=${reset}
   >
     <p>

@@ -172,14 +172,11 @@ function SetUpDialog({ onClose, onDone }) {
     onDone();
   };
   if (codes) return html`<${RecoveryCodes} codes=${codes} onClose=${finish} />`;
-  const footer = html`
-    <${Button} disabled=${busy} onClick=${onClose}>Cancel<//>
-    <${Button} kind="main" type="submit" busy=${busy}>${begun ? "Switch on" : "Continue"}<//>
-  `;
   return html`<${Dialog}
     key=${begun ? "code" : "password"}
     title="Set up a second factor"
-    ...${{ footer, busy, onClose }}
+    action=${begun ? "Switch on" : "Continue"}
+    ...${{ busy, onClose }}
     onSubmit=${next}
   >
     ${

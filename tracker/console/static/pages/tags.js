@@ -116,13 +116,10 @@ function NameDialog({ tag, onClose, onDone }) {
     onDone();
     onClose();
   });
-  const footer = html`
-    <${Button} disabled=${busy} onClick=${onClose}>Cancel<//>
-    <${Button} kind="main" type="submit" busy=${busy}>${tag ? "Rename" : "Create"}<//>
-  `;
   return html`<${Dialog}
     title=${tag ? "Rename the tag" : "New tag"}
-    ...${{ footer, busy, onClose }}
+    action=${tag ? "Rename" : "Create"}
+    ...${{ busy, onClose }}
     onSubmit=${save}
   >
     <${TextField}

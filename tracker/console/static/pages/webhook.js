@@ -258,13 +258,10 @@ function RotateDialog({ webhook, onClose, onRotated }) {
   const [rotate, busy, error] = useAction(async () =>
     onRotated(await api.post(`/api/webhooks/${webhook.id}/secret`)),
   );
-  const footer = html`
-    <${Button} disabled=${busy} onClick=${onClose}>Cancel<//>
-    <${Button} kind="main" type="submit" busy=${busy}>Make a new secret<//>
-  `;
   return html`<${Dialog}
     title="Rotate the secret?"
-    ...${{ footer, busy, onClose }}
+    action="Make a new secret"
+    ...${{ busy, onClose }}
     onSubmit=${rotate}
   >
     <p>

@@ -17,11 +17,13 @@ const FIRST = [
 /**
  * A dialog, shown as long as it is rendered. Escape and the button in its corner call `onClose`.
  *
- * With `onSubmit` its content is a form. `footer` holds its buttons, the main one last. While
- * `busy` it cannot be closed. The focus goes to the element with `data-focus`, else to the first
- * field. `wide` makes it wider; "page" as wide as a page.
+ * With `onSubmit` its content is a form. `footer` holds its buttons, the main one last. A dialog with
+ * an `action` has "Cancel" and a main button of that text, which may be `disabled`. While `busy` it
+ * cannot be closed. The focus goes to the element with `data-focus`, else to the first field. `wide`
+ * makes it wider; "page" as wide as a page.
  */
-export function Dialog({ title, about, footer, onClose, onSubmit, busy, wide, children }) {
+export function Dialog(props) {
+  const { title, about, footer, action, disabled, onClose, onSubmit, busy, wide, children } = props;
   const dialog = useRef(null);
   const id = useId();
   useLayoutEffect(() => showModally(dialog.current), []);
@@ -40,6 +42,13 @@ export function Dialog({ title, about, footer, onClose, onSubmit, busy, wide, ch
     </div>
     <div class="dialog-body">${children}</div>
     ${footer && html`<div class="dialog-foot">${footer}</div>`}
+    ${
+      action &&
+      html`<div class="dialog-foot">
+        <${Button} disabled=${busy} onClick=${onClose}>Cancel<//>
+        <${Button} kind="main" type="submit" ...${{ busy, disabled }}>${action}<//>
+      </div>`
+    }
   `;
   return html`<dialog
     ref=${dialog}

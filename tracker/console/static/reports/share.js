@@ -60,14 +60,11 @@ export function ShareDialog({ report, days, onClose }) {
       <//>
     <//>`;
   }
-  const footer = html`
-    <${Button} disabled=${busy} onClick=${onClose}>Cancel<//>
-    <${Button} kind="main" type="submit" busy=${busy}>Make the link<//>
-  `;
   return html`<${Dialog}
     title="Share this report"
     about="With the measure, panels, filters and comparison that are shown."
-    ...${{ footer, busy, onClose }}
+    action="Make the link"
+    ...${{ busy, onClose }}
     onSubmit=${share}
   >
     <${SharedDays} name=${rollingDays(report)} days=${days} />
