@@ -74,25 +74,14 @@ export function BulkDialog({ onClose, onDone }) {
   const bad = rows.filter((row) => row.problem).length;
   const tooMany = rows.length > MOST && `At most ${MOST} links at once; these are ${rows.length}.`;
   const failedLine = error?.of === fields.text && error.line;
-  const footer = html`
-    ${
-      dirty && html`<${Button} kind="quiet" disabled=${busy} onClick=${clear}>Discard the draft<//>`
-    }
-    <${Button} disabled=${busy} onClick=${onClose}>Cancel<//>
-    <${Button}
-      kind="main"
-      type="submit"
-      busy=${busy}
-      disabled=${!rows.length || bad > 0 || unsure || tooMany || !domains.data || !tags.data}
-    >
-      Create ${format.count(rows.length, "link")}
-    <//>
-  `;
   return html`<${Dialog}
     title="Create many links"
     about="All of them are created, or none."
+    action="Create ${format.count(rows.length, "link")}"
+    disabled=${!rows.length || bad > 0 || unsure || tooMany || !domains.data || !tags.data}
+    discard=${dirty && clear}
     wide
-    ...${{ footer, busy, onClose }}
+    ...${{ busy, onClose }}
     onSubmit=${create}
   >
     <${TextField}

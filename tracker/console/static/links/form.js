@@ -6,7 +6,7 @@ import { FormFields, Select, TextField, namesOf, useFields } from "console/core/
 import { format } from "console/core/format";
 import { useAction, useLoad, useSettled } from "console/core/hooks";
 import { html } from "console/core/html";
-import { Button, ErrorNote } from "console/core/parts";
+import { ErrorNote } from "console/core/parts";
 import { can } from "console/core/session";
 import { copy, toast } from "console/core/toasts";
 import { loadAll } from "console/parts/all";
@@ -62,17 +62,12 @@ export function LinkDialog({ link, start, onClose, onDone }) {
     ...DESTINATION,
     onBlur: () => set("destination_url")(completedUrl(fields.destination_url)),
   };
-  const footer = html`
-    ${
-      dirty && html`<${Button} kind="quiet" disabled=${busy} onClick=${clear}>Discard the draft<//>`
-    }
-    <${Button} disabled=${busy} onClick=${onClose}>Cancel<//>
-    <${Button} kind="main" type="submit" busy=${busy}>${link ? "Save" : "Create"}<//>
-  `;
   return html`<${Dialog}
     title=${link ? "Edit the link" : "New link"}
+    action=${link ? "Save" : "Create"}
+    discard=${dirty && clear}
     wide
-    ...${{ footer, busy, onClose }}
+    ...${{ busy, onClose }}
     onSubmit=${save}
   >
     <${FormFields} list=${[destination]} ...${{ fields, set, error }} />

@@ -186,15 +186,11 @@ function GenerateDialog({ onClose, onDone }) {
     onDone();
   });
   if (made) return html`<${MadeDialog} made=${made} onClose=${onClose} />`;
-  const footer = html`
-    <${Button} disabled=${busy} onClick=${onClose}>Cancel<//>
-    <${Button} kind="main" type="submit" busy=${busy} disabled=${!everything && !scopes.size}>
-      Generate
-    <//>
-  `;
   return html`<${Dialog}
     title="Generate a key"
-    ...${{ footer, busy, onClose }}
+    action="Generate"
+    disabled=${!everything && !scopes.size}
+    ...${{ busy, onClose }}
     onSubmit=${generate}
   >
     <${TextField}

@@ -18,12 +18,12 @@ const FIRST = [
  * A dialog, shown as long as it is rendered. Escape and the button in its corner call `onClose`.
  *
  * With `onSubmit` its content is a form. `footer` holds its buttons, the main one last. A dialog with
- * an `action` has "Cancel" and a main button of that text, which may be `disabled`. While `busy` it
- * cannot be closed. The focus goes to the element with `data-focus`, else to the first field. `wide`
- * makes it wider; "page" as wide as a page.
+ * an `action` has "Cancel" and a main button of that text, which may be `disabled`, and one that calls
+ * `discard` for a draft. While `busy` it cannot be closed. The focus goes to the element with
+ * `data-focus`, else to the first field. `wide` makes it wider; "page" as wide as a page.
  */
 export function Dialog(props) {
-  const { title, about, footer, action, disabled, onClose, onSubmit, busy, wide, children } = props;
+  const { title, about, footer, onClose, onSubmit, busy, wide, children } = props;
   const dialog = useRef(null);
   const id = useId();
   useLayoutEffect(() => showModally(dialog.current), []);
@@ -42,13 +42,7 @@ export function Dialog(props) {
     </div>
     <div class="dialog-body">${children}</div>
     ${footer && html`<div class="dialog-foot">${footer}</div>`}
-    ${
-      action &&
-      html`<div class="dialog-foot">
-        <${Button} disabled=${busy} onClick=${onClose}>Cancel<//>
-        <${Button} kind="main" type="submit" ...${{ busy, disabled }}>${action}<//>
-      </div>`
-    }
+    ${props.action && html`<div class="dialog-foot"><${Buttons} ...${props} /></div>`}
   `;
   return html`<dialog
     ref=${dialog}
@@ -58,6 +52,17 @@ export function Dialog(props) {
   >
     ${onSubmit ? html`<form onSubmit=${submit}>${content}</form>` : html`<div>${content}</div>`}
   </dialog>`;
+}
+
+function Buttons({ action, discard, disabled, busy, onClose }) {
+  return html`
+    ${
+      discard &&
+      html`<${Button} kind="quiet" disabled=${busy} onClick=${discard}>Discard the draft<//>`
+    }
+    <${Button} disabled=${busy} onClick=${onClose}>Cancel<//>
+    <${Button} kind="main" type="submit" ...${{ busy, disabled }}>${action}<//>
+  `;
 }
 
 /** Show a dialog; return a function that gives the focus back to where it was. */

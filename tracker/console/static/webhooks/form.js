@@ -85,17 +85,12 @@ export function WebhookDialog({ webhook, onClose, onDone, onLeave }) {
         onLeave?.(made.id);
       }}
     />`;
-  const footer = html`
-    ${
-      dirty && html`<${Button} kind="quiet" disabled=${busy} onClick=${clear}>Discard the draft<//>`
-    }
-    <${Button} disabled=${busy} onClick=${onClose}>Cancel<//>
-    <${Button} kind="main" type="submit" busy=${busy}>${webhook ? "Save" : "Create"}<//>
-  `;
   return html`<${Dialog}
     title=${webhook ? "Edit the webhook" : "New webhook"}
+    action=${webhook ? "Save" : "Create"}
+    discard=${dirty && clear}
     wide
-    ...${{ footer, busy, onClose }}
+    ...${{ busy, onClose }}
     onSubmit=${save}
   >
     <${FormFields} list=${[TARGET]} ...${{ fields, set, error }} />
