@@ -14,14 +14,7 @@ from tracker.clicks.click import Click
 from tracker.clicks.enrich import Enrichment
 from tracker.clicks.limited import LimitedClicks
 from tracker.clicks.protection import check_pass
-from tracker.clicks.redirection import (
-    Answer,
-    Elsewhere,
-    RedirectResponse,
-    closed,
-    redirection,
-    usual,
-)
+from tracker.clicks.redirection import Answer, RedirectResponse, closed, redirection, usual
 from tracker.clicks.response import Continuation, Recording
 from tracker.clicks.visit import MAX_QUERY_CHARACTERS, Visit
 from tracker.clock import iso, moment, now_ms
@@ -260,7 +253,7 @@ class Redirect:
 def _limited_answer(
     options: RedirectOptions,
     at: int,
-    of_domain: Elsewhere,
+    of_domain: Callable[[], RedirectResponse | None],
     usual: Answer,
     is_used_up: bool,
 ) -> Answer:

@@ -18,9 +18,6 @@ class RedirectResponse(NamedTuple):
 Answer = str | RedirectResponse
 """The Location of a usual redirect, or another response."""
 
-Elsewhere = Callable[[], RedirectResponse | None]
-"""Returns the redirect of a domain; None if it has none."""
-
 _FIELDS: Final = (("Cache-Control", "no-store"), ("X-Robots-Tag", "noindex"))
 _NO_BODY: Final = ("Content-Length", "0")
 _NO_REFERRER: Final = ("Referrer-Policy", "no-referrer")
@@ -40,7 +37,7 @@ def closed(
     options: RedirectOptions,
     at: int,
     is_used_up: bool = False,
-    of_domain: Elsewhere = lambda: None,
+    of_domain: Callable[[], RedirectResponse | None] = lambda: None,
 ) -> RedirectResponse | None:
     """Return the redirect of a link outside its window or after its last click; None before.
 

@@ -86,13 +86,13 @@ def check_paths(paths: Sequence[str], domain_id: UUID | None) -> None:
 class RedirectOptions(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
     """The options as redirects need them, cached with the link. Times are in milliseconds."""
 
-    starts_ms: int | None
-    expires_ms: int | None
-    expired_url: str | None
-    status: int
-    pass_query: bool
-    click_parameter: str
-    no_referrer: bool
+    starts_ms: int | None = None
+    expires_ms: int | None = None
+    expired_url: str | None = None
+    status: int = 302
+    pass_query: bool = True
+    click_parameter: str = CLICK_ID
+    no_referrer: bool = False
     max_clicks: int | None = None
     password_key: bytes | None = None
 
@@ -124,12 +124,4 @@ def _ms(moment: datetime | None) -> int | None:
     return None if moment is None else round(moment.timestamp() * 1000)
 
 
-_USUAL: Final = RedirectOptions(
-    starts_ms=None,
-    expires_ms=None,
-    expired_url=None,
-    status=302,
-    pass_query=True,
-    click_parameter=CLICK_ID,
-    no_referrer=False,
-)
+_USUAL: Final = RedirectOptions()

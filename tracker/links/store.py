@@ -13,13 +13,7 @@ from msgspec.structs import replace
 from tracker.errors import BadRequest, NotFound
 from tracker.ids import new_slug
 from tracker.links.cache import LinkCache, keys_of_link
-from tracker.links.counts.counts import (
-    CountedLink,
-    add,
-    change_in_pieces,
-    difference,
-    find_counts,
-)
+from tracker.links.counts.counts import CountedLink, add, change_in_pieces, difference, find_counts
 from tracker.links.domain import Domain
 from tracker.links.link import (
     Link,
@@ -33,11 +27,7 @@ from tracker.links.link import (
 )
 from tracker.links.names.names import NameTaken, find_names, is_taken, names_told
 from tracker.stores.mongodb.database import MongoDB
-from tracker.stores.mongodb.documents import (
-    as_struct,
-    run_inserts,
-    run_updates,
-)
+from tracker.stores.mongodb.documents import as_struct, run_inserts, run_updates
 from tracker.stores.mongodb.paging import Pages
 from tracker.stores.mongodb.transaction import MongoSession, run_in_transaction
 from tracker.syntax.url_path import folded

@@ -7,13 +7,7 @@ from msgspec import Meta
 
 from tracker.links.api.short_link_record import short_url
 from tracker.links.api.short_links import find_own, proven_domains
-from tracker.links.qr_code import (
-    DEFAULT_BORDER,
-    DEFAULT_SCALE,
-    MAX_BORDER,
-    MAX_SCALE,
-    ImageFormat,
-)
+from tracker.links.qr_code import DEFAULT_BORDER, DEFAULT_SCALE, MAX_BORDER, MAX_SCALE, ImageFormat
 from tracker.links.services import LinkCall
 from tracker.web.call import AnswerWithHeaders, Nothing
 from tracker.web.endpoint import Endpoints, MediaType

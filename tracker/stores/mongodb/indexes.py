@@ -13,13 +13,17 @@ from tracker.stores.mongodb.order import BY_NAME
 _EXISTING = {"$exists": True}
 
 _IMPORTED: Final = {"import_id": _EXISTING}
-_INACTIVE = {"partialFilterExpression": {"active": False}}
-_SCHEDULED: Final = {"partialFilterExpression": {"starts_at": _EXISTING}}
-_EXPIRED: Final = {"partialFilterExpression": {"expires_at": _EXISTING}}
+_STATES: Final[Mapping[str, Any]] = {
+    "inactive": {"active": False},
+    "scheduled": {"starts_at": _EXISTING},
+    "expired": {"expires_at": _EXISTING},
+    "used_up": {"used_up_at": _EXISTING},
+    "protected": {"password_hash": _EXISTING},
+}
+"""The links that a list by state may have. Few are in one, and the others cost nothing."""
+
 _EXTERNAL: Final = {"partialFilterExpression": {"external_id": _EXISTING}}
 _LAST_CLICKS = ("account_id", "archived", "-last_click_at", "-_id")
-_USED_UP: Final = {"partialFilterExpression": {"used_up_at": _EXISTING}}
-_PROTECTED: Final = {"partialFilterExpression": {"password_hash": _EXISTING}}
 _NAMES = ("account_id", "archived", "internal_name", "_id")
 _SLUGS = ("account_id", "archived", "slug", "_id")
 _NAMES_OF_TAG = ("account_id", "tags", "internal_name", "_id")
@@ -32,6 +36,18 @@ def _index(name: str, *fields: str, **options: Any) -> IndexModel:
         (field[1:], DESCENDING) if field.startswith("-") else (field, ASCENDING) for field in fields
     ]
     return IndexModel(keys, name=name, **options)
+
+
+def _of(state: str) -> dict[str, Any]:
+    return {"partialFilterExpression": _STATES[state]}
+
+
+def _of_state(state: str) -> list[IndexModel]:
+    return [
+        _index(state, "account_id", "archived", "-_id", **_of(state)),
+        _index(f"{state}_in_order_of_names", *_NAMES, collation=BY_NAME, **_of(state)),
+        _index(f"{state}_in_order_of_slugs", *_SLUGS, collation=BY_NAME, **_of(state)),
+    ]
 
 
 _NO_OTHER = [_index("_id_", "_id")]
@@ -87,25 +103,10 @@ INDEXES: dict[str, list[IndexModel]] = {
         _index("in_order_of_slugs", *_SLUGS, collation=BY_NAME),
         _index("in_order_of_last_clicks", *_LAST_CLICKS),
         _index("by_tag_in_order_of_last_clicks", "account_id", "tags", *_LAST_CLICKS[2:]),
-        _index("inactive_in_order_of_last_clicks", *_LAST_CLICKS, **_INACTIVE),
+        _index("inactive_in_order_of_last_clicks", *_LAST_CLICKS, **_of("inactive")),
         # Without the id, which would be most of each of its many keys.
         _index("by_words", "account_id", "archived", "words"),
-        # Few links are inactive, and active links cost nothing.
-        _index("inactive", "account_id", "archived", "-_id", **_INACTIVE),
-        _index("inactive_in_order_of_names", *_NAMES, collation=BY_NAME, **_INACTIVE),
-        _index("inactive_in_order_of_slugs", *_SLUGS, collation=BY_NAME, **_INACTIVE),
-        _index("scheduled", "account_id", "archived", "-_id", **_SCHEDULED),
-        _index("scheduled_in_order_of_names", *_NAMES, collation=BY_NAME, **_SCHEDULED),
-        _index("scheduled_in_order_of_slugs", *_SLUGS, collation=BY_NAME, **_SCHEDULED),
-        _index("expired", "account_id", "archived", "-_id", **_EXPIRED),
-        _index("expired_in_order_of_names", *_NAMES, collation=BY_NAME, **_EXPIRED),
-        _index("expired_in_order_of_slugs", *_SLUGS, collation=BY_NAME, **_EXPIRED),
-        _index("used_up", "account_id", "archived", "-_id", **_USED_UP),
-        _index("used_up_in_order_of_names", *_NAMES, collation=BY_NAME, **_USED_UP),
-        _index("used_up_in_order_of_slugs", *_SLUGS, collation=BY_NAME, **_USED_UP),
-        _index("protected", "account_id", "archived", "-_id", **_PROTECTED),
-        _index("protected_in_order_of_names", *_NAMES, collation=BY_NAME, **_PROTECTED),
-        _index("protected_in_order_of_slugs", *_SLUGS, collation=BY_NAME, **_PROTECTED),
+        *(index for state in _STATES for index in _of_state(state)),
     ],
     "link_counts": [
         _index("by_tag", "_id.account_id", "_id.tag_id"),
@@ -252,31 +253,23 @@ LISTS: Final[Mapping[str, str]] = dict.fromkeys(
 """The index of each list with few filters, by collection. Without this hint MongoDB would try each
 index that begins with the same field, on all documents of the account."""
 
+_ORDERS: Final = {
+    "newest": "",
+    "oldest": "",
+    "name": "_in_order_of_names",
+    "slug": "_in_order_of_slugs",
+}
+
 LINK_LISTS: Final[Mapping[str, str]] = {
     "newest": "by_account",
     "oldest": "by_account",
     "name": "in_order_of_names",
     "slug": "in_order_of_slugs",
-    "inactive newest": "inactive",
-    "inactive oldest": "inactive",
-    "inactive name": "inactive_in_order_of_names",
-    "inactive slug": "inactive_in_order_of_slugs",
-    "scheduled newest": "scheduled",
-    "scheduled oldest": "scheduled",
-    "scheduled name": "scheduled_in_order_of_names",
-    "scheduled slug": "scheduled_in_order_of_slugs",
-    "expired newest": "expired",
-    "expired oldest": "expired",
-    "expired name": "expired_in_order_of_names",
-    "expired slug": "expired_in_order_of_slugs",
-    "used_up newest": "used_up",
-    "used_up oldest": "used_up",
-    "used_up name": "used_up_in_order_of_names",
-    "used_up slug": "used_up_in_order_of_slugs",
-    "protected newest": "protected",
-    "protected oldest": "protected",
-    "protected name": "protected_in_order_of_names",
-    "protected slug": "protected_in_order_of_slugs",
+    **{
+        f"{state} {order}": f"{state}{index}"
+        for state in _STATES
+        for order, index in _ORDERS.items()
+    },
     "tags newest": "by_tag",
     "tags oldest": "by_tag",
     "tags name": "by_tag_in_order_of_names",
