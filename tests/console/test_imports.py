@@ -119,6 +119,7 @@ async def test_a_file_is_mapped_checked_imported_compared_and_taken_back(
     file.write_text(FILE, encoding="utf-16")
     async with open_console("/console/imports", "404 (Not Found)") as page:
         await begin(page, file)
+        await expect(page.get_by_role("heading", name="Import from CSV")).to_be_visible()
         await expect(page.get_by_role("cell", name="https://shop.example/locked")).to_be_visible()
         await expect(page.get_by_label("Path", exact=True)).to_have_value("path")
         target = page.get_by_label("Where to", exact=True)

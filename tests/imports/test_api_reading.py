@@ -12,7 +12,7 @@ from tornado.testing import bind_unused_port
 from tornado.web import Application, RequestHandler
 
 from tests.imports import lines
-from tests.imports.lines import PATH, a_link, add_lines, done, work
+from tests.imports.lines import PATH, a_link, act, add_lines, done, work
 from tests.rooms import replace_parts
 from tests.waiting import eventually
 from tests.web.world import World
@@ -128,6 +128,8 @@ async def test_an_answer_that_cannot_be_used_fails_the_import_and_says_why(
         Api.answers = [(status, body, {"Location": "http://127.0.0.1:1/"})]
         found = await read(world, api)
         assert (found["state"], found["error"]) == ("failed", error)
+        checked = await act(world, found["path"], "check")
+        assert (checked.status, checked.error[:18]) == (400, "file: there is non")
     assert KEY not in str(await world.stored())
 
 

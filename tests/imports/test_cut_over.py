@@ -67,13 +67,14 @@ async def test_every_printed_path_is_asked_and_the_differences_are_listed(
         a_link("off", row=6, domain_name="s.test", active=False),
         a_link("old", row=7, domain_name="s.test", expires_at=AT),
         a_link("secret", row=8, domain_name="s.test", password=SourcePassword("unknown")),
-        a_link("refused", row=9, domain_name="s.test", destination_url="ftp://x"),
+        a_link("used-up", row=9, domain_name="s.test", max_clicks=3, clicks=3),
+        a_link("refused", row=10, domain_name="s.test", destination_url="ftp://x"),
     ]
     path = await uploaded(world, *items, domains=names)
     await done(world, path, "check", "run")
     before = await world.stored()
     found = await checked(world, path)
-    assert (found["is_complete"], found["paths"], found["same"], found["differ"]) == (True, 8, 7, 1)
+    assert (found["is_complete"], found["paths"], found["same"], found["differ"]) == (True, 9, 8, 1)
     assert (await world.api.get(path)).json()["state"] == "done"
     [secret] = await rows(world, path, "&differing=true")
     assert (secret["asked"], secret["expected"], secret["answered"], secret["difference"]) == (
@@ -88,7 +89,7 @@ async def test_every_printed_path_is_asked_and_the_differences_are_listed(
     )
     assert changed.status == 200
     found = await checked(world, path)
-    assert (found["paths"], found["differ"]) == (8, 2)
+    assert (found["paths"], found["differ"]) == (9, 2)
     listed = await world.api.get(f"{path}/rows?differing=true&format=csv")
     lines = listed.body.decode().splitlines()
     assert (len(lines), "another destination" in lines[1]) == (3, True)

@@ -8,7 +8,7 @@ import pytest
 
 from tests.conversions import scene
 from tests.factories import CHROME, make_click
-from tests.imports.lines import a_link, act, done, imported, uploaded, work
+from tests.imports.lines import a_link, act, done, imported, rows, uploaded, work
 from tests.ingest import ledger
 from tests.web.world import World
 from tracker.imports import worker
@@ -28,8 +28,8 @@ async def links_of(world: World) -> dict[str, dict[str, Any]]:
 
 
 async def openings(world: World) -> dict[str, int]:
-    rows = await links_of(world)
-    return {slug: row.get("opening_clicks", 0) for slug, row in rows.items()}
+    links = await links_of(world)
+    return {slug: row.get("opening_clicks", 0) for slug, row in links.items()}
 
 
 async def clicks(world: World) -> int:
@@ -83,6 +83,29 @@ async def test_an_undo_takes_out_visits_links_and_what_they_had_before(world: Wo
     undone = await done(world, path, "undo")
     assert undone["counts"] == {"visits_removed": 5, "removed": 1, "left": 1}
     assert (await clicks(world), await openings(world)) == (1, {"two": 0})
+
+
+async def test_an_undo_of_a_later_import_says_that_totals_of_older_links_stay(world: World) -> None:
+    await imported(world, a_link("one", clicks=7))
+    path = await uploaded(world, a_link("one", clicks=9))
+    undone = await done(world, path, "check", "run", "undo")
+    assert (undone["counts"], await openings(world)) == ({"left": 1}, {"one": 9})
+    [row] = await rows(world, path)
+    assert (row["outcome"], "total stay as set last" in row["reason"]) == ("left", True)
+
+
+async def test_a_live_limit_follows_imported_and_undone_visits_at_once(world: World) -> None:
+    async def status() -> int:
+        return (await world.client.get("/c/one", User_Agent=CHROME)).status
+
+    await imported(world, a_link("one", max_clicks=4))
+    assert await status() == 302
+    await scene.drained(world.services)
+    path = await uploaded(world, a_link("one", max_clicks=4), *map(a_visit, range(3)))
+    await done(world, path, "check", "run")
+    assert await status() == 404
+    await done(world, path, "undo")
+    assert [await status() for _ in range(4)] == [302, 302, 302, 404]
 
 
 @pytest.mark.parametrize("state", ["running", "undoing"])

@@ -94,7 +94,11 @@ class Scene:
 def process_of(services: Services) -> ImportedVisits:
     stores = services.stores
     return ImportedVisits(
-        stores.mongodb, stores.redis, services.clicks.enrichment, services.webhooks.queue
+        stores.mongodb,
+        stores.redis,
+        services.clicks.enrichment,
+        services.webhooks.queue,
+        services.journal.journal,
     )
 
 

@@ -15,6 +15,7 @@ from tracker.imports.source_api import SourceApis
 from tracker.imports.store import DomainChoice, Import, Imports
 from tracker.imports.visits import ImportedVisits
 from tracker.imports.worker import Worker
+from tracker.journal.services import JournalServices
 from tracker.links.services import LinkServices
 from tracker.stores.services import StoreServices
 from tracker.web.call import Body, Call, Query
@@ -82,11 +83,14 @@ def build(
     links: LinkServices,
     webhooks: WebhookServices,
     clicks: ClickServices,
+    journal: JournalServices,
     sources: Mapping[str, Source],
 ) -> ImportServices:
     mongodb, named = stores.mongodb, dict(sources)
     imports, rows, files = Imports(mongodb), ImportRows(mongodb), Files(mongodb)
-    visits = ImportedVisits(mongodb, stores.redis, clicks.enrichment, webhooks.queue)
+    visits = ImportedVisits(
+        mongodb, stores.redis, clicks.enrichment, webhooks.queue, journal.journal
+    )
     return ImportServices(
         imports=imports,
         rows=rows,

@@ -16,6 +16,8 @@ from tracker.stores.mongodb.transaction import MongoSession
 
 _LINKS_PER_CHUNK: Final = 200
 
+_OF_ANOTHER: Final = "an earlier import has created it; its fields and total stay as set last"
+
 
 class Undo:
     """Undoes imports, in chunks. A repeated one goes on with what is left."""
@@ -44,8 +46,12 @@ class Undo:
                 return None
             after = {"_id": {"$gt": known[-1].id}}
             await self._chunk(held, known)
+        rows, left = self._mongodb["import_rows"], {"outcome": "left", "field": ""}
+        of_another = {"import_id": held.id, "outcome": {"$in": ["same", "update"]}}
+        await rows.update_many(of_another, {"$set": {**left, "reason": _OF_ANOTHER}})
+        number = await rows.count_documents({"import_id": held.id, "outcome": "left"})
         kept = [one for one in held.created_tags if not await self._delete_tag(held, one)]
-        return {"state": "undone", "created_tags": kept}
+        return {"state": "undone", "created_tags": kept, "counts.left": number}
 
     async def _known(self, held: Import, after: Mapping[str, Any]) -> list[ImportedLink]:
         found = self._mongodb["imported_links"].find({"import_id": held.id, **after})

@@ -10,7 +10,7 @@ The clicks before the import of a link (`opening_clicks`) are its total without 
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
 from typing import Any, Final, NamedTuple, Self
@@ -30,11 +30,12 @@ from tracker.imports.store import Import
 from tracker.ingest.batch_writer import BatchWriter, InTransaction
 from tracker.ingest.drain_number import DrainNumber
 from tracker.ingest.plan import WriteSet
+from tracker.journal.journal import Journal
 from tracker.links.link import Link
 from tracker.reports.joint_counts.due_accounts import DueAccounts
 from tracker.reports.repair.recount import CORRECTIONS_NUMBER
 from tracker.stores.mongodb.database import MongoDB
-from tracker.stores.mongodb.documents import StoredId, run_updates
+from tracker.stores.mongodb.documents import StoredId, owner_id, run_updates
 from tracker.stores.mongodb.retention import first_complete_day
 from tracker.stores.mongodb.transaction import MongoSession, run_in_transaction
 from tracker.webhooks.queue import DeliveryQueue
@@ -79,9 +80,15 @@ class ImportedVisits:
     """The writer of imported visits in one process."""
 
     def __init__(
-        self, mongodb: MongoDB, redis: Redis, enrichment: Enrichment, queue: DeliveryQueue
+        self,
+        mongodb: MongoDB,
+        redis: Redis,
+        enrichment: Enrichment,
+        queue: DeliveryQueue,
+        journal: Journal,
     ) -> None:
         self._mongodb = mongodb
+        self._journal = journal
         self._enrichment = enrichment
         self._clicks = Clicks(mongodb)
         self._due = DueAccounts(mongodb.database)
@@ -119,6 +126,7 @@ class ImportedVisits:
             await self._write(origin, WriteSet([], [], [], imported=new), finish)
         else:
             await run_in_transaction(self._mongodb.database, finish)
+        await self._recount({link.id for link, _ in visits if link.max_clicks})
 
     async def undo(self, origin: VisitOrigin, also: Also) -> int:
         """Remove a chunk of an import's clicks from clicks and rollups; return their number.
@@ -130,6 +138,7 @@ class ImportedVisits:
             counts = {"visits_removed": len(clicks)}
             write_set = WriteSet([], [], [], removed=clicks)
             await self._write(origin, write_set, lambda session: also(session, counts))
+            await self._recount({owner_id(click["link_id"]) for click in clicks})
         return len(clicks)
 
     async def set_openings(self, totals: Mapping[UUID, int | None]) -> None:
@@ -147,6 +156,13 @@ class ImportedVisits:
             update = {"$set": {_OPENING: left}} if left else {"$unset": {_OPENING: ""}}
             updates.append({"q": {"_id": link_id}, "u": update})
         await run_updates(self._mongodb.database, "links", updates)
+        await self._recount(totals)
+
+    async def _recount(self, link_ids: Collection[UUID]) -> None:
+        """Let the counters of those with `max_clicks` follow what is stored now."""
+        limited = {"_id": {"$in": list(link_ids)}, "max_clicks": {"$exists": True}}
+        found = [row["_id"].bytes async for row in self._mongodb["links"].find(limited, ["_id"])]
+        await self._journal.recount_limited(found)
 
     async def _write(self, origin: VisitOrigin, write_set: WriteSet, finish: InTransaction) -> None:
         await self._writer.write(write_set, finish)

@@ -11,14 +11,22 @@ import asyncio
 import contextlib
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 import structlog
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
 from tracker.errors import Unavailable
-from tracker.journal.appender import Appender, AppendItem, Claim, ClaimedRecord, encode_group
+from tracker.journal.appender import (
+    CLAIM_SECONDS,
+    Appender,
+    AppendItem,
+    Claim,
+    ClaimedRecord,
+    encode_group,
+)
 from tracker.journal.entry import EncodedRecord, JournalRecord, encode, encode_record
 from tracker.journal.overflow import Overflow
 from tracker.journal.partitions import partition_of
@@ -96,6 +104,18 @@ class Journal:
         payload = encode([record]) if kept else b""
         arguments = (str(limit), str(uses), str(version), known, payload)
         return self._appender_of(stream).limited.submit((names, arguments))
+
+    async def recount_limited(self, link_ids: Iterable[bytes]) -> None:
+        """Let counters begin anew with what is stored, once nothing waits, as after a failover."""
+        for link_id in link_ids:
+            partition = partition_of(link_id, self.partitions) if is_cluster(self._redis) else 0
+            counter: Any = keys.used_clicks(link_id, partition)
+            try:
+                await self._redis.hdel(counter, "last")
+                await self._redis.hset(counter, mapping={"used": 0, "mark": "outdated"})
+                await self._redis.expire(counter, CLAIM_SECONDS)
+            except RedisError as error:
+                raise Unavailable("redis: is away; try again") from error
 
     async def holder(self, names: Sequence[str]) -> int | None:
         """Return the holder of the first held claim; None without one, or if Redis fails."""

@@ -208,6 +208,7 @@ class Services:
             links=self.links,
             webhooks=self.webhooks,
             clicks=self.clicks,
+            journal=self.journal,
             sources=SOURCES,
         )
 

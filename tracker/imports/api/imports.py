@@ -29,15 +29,21 @@ from tracker.imports.store import AWAITS_FILE, Action, Column, Import
 from tracker.web.call import Nothing
 from tracker.web.endpoint import Endpoints
 from tracker.web.export import Export
-from tracker.web.resource import Resource, one_by_one, record_of
+from tracker.web.resource import Resource, record_of
 from tracker.web.schema import AccountPage, AccountQuery, Done, Page, sent_fields
 
 endpoint = Endpoints("imports")
 
+
+async def _records(services: ImportServices, found: Sequence[Import]) -> list[ImportRecord]:
+    labels = {name: one.label for name, one in services.sources.items()}
+    return [record_of(ImportRecord, one, source_label=labels[one.source]) for one in found]
+
+
 IMPORTS: Resource[Import, ImportRecord] = Resource(
     "import",
     lambda call: call.services.imports.find(call.ids[0]),
-    one_by_one(lambda one: record_of(ImportRecord, one)),
+    _records,
     "source",
 )
 
@@ -134,7 +140,9 @@ async def preview(call: ImportCall[Nothing, Nothing]) -> PreviewRecord:
 @endpoint("POST", "/api/imports/{id}/check", "links:write", example={})
 async def check(call: ImportCall[Nothing, CheckImport]) -> ImportRecord:
     """Begin a dry run: what would become of each row. Raises BadRequest for unknown columns."""
-    fields = sent_fields(call.body)
+    one, fields = await IMPORTS.find(call), sent_fields(call.body)
+    if one.state == "failed" and one.file_id is None:
+        raise BadRequest("file: there is none, for the API could not be read; send one")
     fields.pop("account_id")
     names = [one.field for one in fields.get("columns", [])]
     if len(set(names)) < len(names) or not LINK_HEADINGS.keys() >= set(names):

@@ -65,6 +65,7 @@ class ImportRecord(msgspec.Struct, kw_only=True):
     account_id: UUID
     created_at: Timestamp
     source: str
+    source_label: str
     instance: str
     state: State
     format: Annotated[str, Meta(description="the kind of file, as recognized")]

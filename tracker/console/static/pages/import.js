@@ -51,7 +51,7 @@ export default function Import({ params: { id } }) {
   const isCheckable = mayWrite && CHECKABLE.includes(one.state);
   const close = () => setAsking(null);
   return html`
-    <${PageHeader} title="Import from ${one.source} ${one.instance}" back=${BACK}>
+    <${PageHeader} title="Import from ${one.source_label} ${one.instance}" back=${BACK}>
       ${steps.map(
         ([step, label, , kind]) =>
           html`<${Button}

@@ -18,7 +18,7 @@ export default function Imports() {
   const { page } = route.value.query;
   const imports = useLoad((signal) => api.get("/api/imports", { page }, signal), [page]);
   const [open, setOpen] = useState(false);
-  const from = ({ id, source, instance }) =>
+  const from = ({ id, source_label: source, instance }) =>
     html`<a href="/console/imports/${id}">${source} ${instance}</a>`;
   const columns = [
     { label: "From", wide: true, cell: from },
