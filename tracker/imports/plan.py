@@ -12,7 +12,15 @@ import msgspec
 
 from tracker.access.passwords import Passwords
 from tracker.errors import BadRequest
-from tracker.imports.candidate import Candidate, Refused, candidate, digest, is_kept
+from tracker.imports.candidate import (
+    Candidate,
+    candidate,
+    digest,
+    is_kept,
+    name_of_external,
+    name_of_id,
+    name_on,
+)
 from tracker.imports.item import SourceLink, SourceVisit, kept
 from tracker.imports.rows import ImportRow, ImportRows, Outcome
 from tracker.imports.store import Import
@@ -22,7 +30,6 @@ from tracker.links.link import Link, NewLink
 from tracker.links.services import LinkServices
 from tracker.stores.mongodb.database import MongoDB
 from tracker.stores.mongodb.documents import as_struct
-from tracker.syntax.url_path import folded
 from tracker.web.schema import sent_fields
 
 _KEPT: Final = ("account_id", "domain_id", "domain_name", "slug", "created_at", "opening_clicks")
@@ -66,8 +73,8 @@ class Decision(NamedTuple):
     candidate: Candidate | None = None
     link: Link | None = None
 
-    def of(self, outcome: Outcome, field: str = "", reason: str = "") -> "Decision":
-        changes = {"outcome": outcome, "field": field, "reason": reason}
+    def of(self, outcome: Outcome, field: str = "", reason: str = "", **others: Any) -> "Decision":
+        changes = {"outcome": outcome, "field": field, "reason": reason, **others}
         return self._replace(row=msgspec.structs.replace(self.row, **changes))
 
 
@@ -85,15 +92,16 @@ class Planner:
 
     async def plan(self, items: Numbered) -> list[Decision]:
         """Return what becomes of links, in their order."""
-        found = [await self._candidate(item) for _, item in items]
+        found = [await self._candidate_or_refusal(item) for _, item in items]
         known = await self._known([item.id for _, item in items])
         links = await self._services.links.find_all([one.id for one in known.values()])
         taken = await self._taken(items, [one for one in found if isinstance(one, Candidate)])
         decisions = []
         for (number, item), one in zip(items, found, strict=True):
             decision = Decision(_row(number, item), item)
-            if isinstance(one, Refused):
-                decision = decision.of("refused", one.field, str(one))
+            if isinstance(one, BadRequest):
+                field, _, reason = one.message.partition(": ")
+                decision = decision.of("refused", field, reason)
             elif item.id in known:
                 before = known[item.id]
                 decision = self._again(decision, one, before, links.get(before.id), taken)
@@ -103,19 +111,17 @@ class Planner:
             decisions.append(decision)
         return decisions
 
-    async def _candidate(self, item: SourceLink) -> Candidate | Refused:
+    async def _candidate_or_refusal(self, item: SourceLink) -> Candidate | BadRequest:
         try:
             found = candidate(item, await self._domain(item.domain_name or ""))
             body = found.body
             await check_targets(self._services, body.destination_url, body.expired_url)
-        except Refused as refused:
-            return refused
-        except BadRequest as error:
-            return Refused.of(error.message)
+        except BadRequest as refusal:
+            return refusal
         return found
 
     async def _domain(self, name: str) -> Domain | None:
-        """Return where links of a source's domain go. Raises Refused if nowhere."""
+        """Return where links of a source's domain go. Raises BadRequest if nowhere."""
         if name in self._domains:
             return self._domains[name]
         chosen = {one.name: one.domain_id for one in self._import.domains}
@@ -126,7 +132,7 @@ class Planner:
             own = "" if name in chosen else name
             found = await domains.find_own(self._import.account_id, own) if own else None
         if found is None and (domain_id or (name not in chosen and name)):
-            raise Refused("domain", f"{name} is no domain of the account; choose one for it")
+            raise BadRequest(f"domain: {name} is no domain of the account; choose one for it")
         self._domains[name] = found
         return found
 
@@ -146,13 +152,12 @@ class Planner:
     async def _taken(self, items: Numbered, found: Sequence[Candidate]) -> dict[str, str]:
         """Return who has taken names that the links of a chunk want."""
         first = items[0][0] if items else 0
-        ids = [f"id {item.id}" for _, item in items]
-        wanted = [*ids, *(name for one in found for name in _names(one))]
+        wanted = [name for one in found for name in one.takes]
         rows = await self._rows.taken(self._import.id, wanted, first)
         taken = {name: f"row {row}" for name, row in rows.items()}
         paths: dict[UUID | None, dict[str, str]] = {}
         for one in found:
-            paths.setdefault(one.body.domain_id, {}).update(_names_by_path(one))
+            paths.setdefault(one.body.domain_id, {}).update(one.paths)
         domains = {one.domain.id: one.domain for one in found if one.domain}
         for domain_id, names in paths.items():
             held = await self._held(domains[domain_id] if domain_id else None, names)
@@ -160,7 +165,7 @@ class Planner:
         external = [one.body.external_id for one in found if one.body.external_id]
         matching = {"account_id": self._import.account_id, "external_id": {"$in": external}}
         async for row in self._mongodb["links"].find(matching, ["external_id"]):
-            taken[_external(row["external_id"])] = "another link"
+            taken[name_of_external(row["external_id"])] = "another link"
         return taken
 
     async def _held(self, domain: Domain | None, names: Collection[str]) -> Collection[str]:
@@ -179,16 +184,13 @@ class Planner:
         taken: Mapping[str, str],
     ) -> Decision:
         """Return what becomes of a link that was imported before, by whichever import."""
-        names = [f"id {decision.item.id}"]
-        row = msgspec.structs.replace(decision.row, link_id=known.id)
-        if names[0] in taken:
-            return decision._replace(row=row).of("conflict", "id", "an earlier row has it too")
-        row = msgspec.structs.replace(row, names=names)
-        decision, is_same = decision._replace(row=row), known.digest == digest(decision.item)
-        if is_same and (known.by, known.number) == (self._import.id, row.number):
-            # Stored before a crash.
-            row = msgspec.structs.replace(row, names=[*names, *_names(found)])
-            return decision._replace(row=row).of(known.outcome)
+        own = name_of_id(decision.item)
+        if own in taken:
+            return decision.of("conflict", "id", "an earlier row has it too", link_id=known.id)
+        decision = decision.of(known.outcome, link_id=known.id, names=[own])
+        is_same = known.digest == digest(decision.item)
+        if is_same and (known.by, known.number) == (self._import.id, decision.row.number):
+            return decision.of(known.outcome, names=[*found.takes])  # stored before a crash
         if link is None or known.was_changed(link):
             return decision.of("changed", "", "changed here since; left as it is")
         if is_same:
@@ -196,13 +198,12 @@ class Planner:
         body = found.body
         if (body.slug or link.slug, body.domain_id) != (link.slug, link.domain_id):
             return decision.of("changed", "path", "another one at the source since; left as it is")
-        held = {_name(found.domain, one) for one in (link.slug, *link.names)}
-        others = {*taken} - held - {_external(link.external_id)}
+        held = {name_on(found.domain, one) for one in (link.slug, *link.names)}
+        others = taken.keys() - held - {name_of_external(link.external_id)}
         conflict = _conflict(decision, found, {name: taken[name] for name in others})
-        row = msgspec.structs.replace(row, names=[*names, *_names(found)])
-        return conflict or decision._replace(row=row, candidate=found, link=link).of(
-            "update", "", "changed at the source alone"
-        )
+        decision = decision._replace(candidate=found, link=link)
+        told = "changed at the source alone"
+        return conflict or decision.of("update", "", told, names=[*found.takes])
 
 
 async def link_of(
@@ -233,25 +234,18 @@ def updated_fields(new: msgspec.Struct) -> Mapping[str, Any]:
 
 def _conflict(decision: Decision, found: Candidate, taken: Mapping[str, str]) -> Decision | None:
     """Return the decision of a link of which something is taken; None if nothing is."""
-    fields = dict.fromkeys(_names_by_path(found).values(), "path")
-    if found.body.external_id:
-        fields[_external(found.body.external_id)] = "external_id"
-    fields = {f"id {decision.item.id}": "id", **fields}
-    name = next((one for one in fields if one in taken), None)
-    return (
-        None if name is None else decision.of("conflict", fields[name], f"taken by {taken[name]}")
-    )
+    for name, field in found.takes.items():
+        if name in taken:
+            return decision.of("conflict", field, f"taken by {taken[name]}")
+    return None
 
 
 def _new(decision: Decision, found: Candidate) -> Decision:
-    names = [f"id {decision.item.id}", *_names(found)]
-    row = msgspec.structs.replace(decision.row, names=names)
-    decision = decision._replace(row=row, candidate=found)
-    if not found.losses:
-        return decision.of("create")
     fields = ", ".join(dict.fromkeys(one.field for one in found.losses))
     reasons = "; ".join(f"{one.field}: {one.reason}" for one in found.losses)
-    return decision.of("lossy", fields, reasons)
+    outcome: Outcome = "lossy" if fields else "create"
+    decision = decision._replace(candidate=found)
+    return decision.of(outcome, fields, reasons, names=[*found.takes])
 
 
 def _row(number: int, item: SourceLink) -> ImportRow:
@@ -267,24 +261,3 @@ def _row(number: int, item: SourceLink) -> ImportRow:
         source_link=item.id,
         source=kept(item),
     )
-
-
-def _names(found: Candidate) -> list[str]:
-    """Return what a link takes that no other may have."""
-    external = found.body.external_id
-    return [*_names_by_path(found).values(), *([_external(external)] if external else [])]
-
-
-def _names_by_path(found: Candidate) -> dict[str, str]:
-    return {path: _name(found.domain, path) for path in found.names}
-
-
-def _name(domain: Domain | None, path: str) -> str:
-    """Return a name with its domain, the same for paths that the domain does not tell apart."""
-    if domain is None:
-        return f"/{path}"
-    return f"{domain.id}/{path if domain.case_sensitive else folded(path)}"
-
-
-def _external(external_id: Any) -> str:
-    return f"external {external_id}"

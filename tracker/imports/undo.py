@@ -46,12 +46,11 @@ class Undo:
                 return None
             after = {"_id": {"$gt": known[-1].id}}
             await self._chunk(held, known)
-        rows, left = self._mongodb["import_rows"], {"outcome": "left", "field": ""}
         of_another = {"import_id": held.id, "outcome": {"$in": ["same", "update"]}}
-        await rows.update_many(of_another, {"$set": {**left, "reason": _OF_ANOTHER}})
-        number = await rows.count_documents({"import_id": held.id, "outcome": "left"})
+        told = {"$set": {"reason": _OF_ANOTHER, "field": ""}}
+        await self._mongodb["import_rows"].update_many(of_another, told)
         kept = [one for one in held.created_tags if not await self._delete_tag(held, one)]
-        return {"state": "undone", "created_tags": kept, "counts.left": number}
+        return {"state": "undone", "created_tags": kept}
 
     async def _known(self, held: Import, after: Mapping[str, Any]) -> list[ImportedLink]:
         found = self._mongodb["imported_links"].find({"import_id": held.id, **after})
