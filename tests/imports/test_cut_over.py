@@ -76,13 +76,9 @@ async def test_every_printed_path_is_asked_and_the_differences_are_listed(
     found = await checked(world, path)
     assert (found["is_complete"], found["paths"], found["same"], found["differ"]) == (True, 9, 8, 1)
     assert (await world.api.get(path)).json()["state"] == "done"
-    [secret] = await rows(world, path, "&differing=true")
-    assert (secret["asked"], secret["expected"], secret["answered"], secret["difference"]) == (
-        f"{NAME}/secret",
-        "401",
-        "404",
-        "short link: not found",
-    )
+    [secret] = await rows(world, path, "&outcome=differing")
+    told = f"{NAME}/secret: 401 there, 404 here (short link: not found)"
+    assert secret["difference"] == told
     links = {row["slug"]: row["_id"] for row in before["links"]}
     changed = await world.api.send(
         "PATCH", f"/api/short-links/{links['l2']}", b'{"destination_url":"https://new.example/"}'
@@ -90,9 +86,12 @@ async def test_every_printed_path_is_asked_and_the_differences_are_listed(
     assert changed.status == 200
     found = await checked(world, path)
     assert (found["paths"], found["differ"]) == (9, 2)
-    listed = await world.api.get(f"{path}/rows?differing=true&format=csv")
+    listed = await world.api.get(f"{path}/rows?outcome=differing&format=csv")
     lines = listed.body.decode().splitlines()
-    assert (len(lines), "another destination" in lines[1]) == (3, True)
+    assert (len(lines), "https://example.com/l2 there, https://new.example/ here" in lines[1]) == (
+        3,
+        True,
+    )
     for name in ("clicks", "events", "rollups"):
         assert await world.services.stores.mongodb[name].count_documents({}) == 0
     assert await world.services.stores.redis.xlen("journal") == 0

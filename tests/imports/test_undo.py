@@ -2,6 +2,8 @@
 
 import pytest
 
+from tests.conversions import scene
+from tests.factories import make_click
 from tests.imports.lines import a_link, act, done, imported, rows, uploaded, work
 from tests.web.world import World
 from tracker.clock import now
@@ -32,8 +34,8 @@ async def test_what_was_changed_or_opened_since_is_left_and_told(world: World) -
     await done(world, path, "check", "run")
     links = {row["slug"]: row["_id"] for row in (await world.stored())["links"]}
     await world.services.links.links.change(links["changed"], {"active": False})
-    click = {"_id": b"0" * 16, "link_id": links["opened"], "account_id": world.account.id}
-    await world.services.stores.mongodb["clicks"].insert_one(click)
+    click = make_click(world.account.id, link_id=links["opened"].bytes, domain_name="")
+    await scene.applied(world.services, [click])
     later = await imported(world, a_link("updated", notes="new", tags=("updated",)))
     assert later["counts"] == {"update": 1}
     undone = await done(world, path, "undo")

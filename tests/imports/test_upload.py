@@ -127,7 +127,7 @@ async def test_a_file_is_taken_before_the_run_alone(world: World) -> None:
     path = await uploaded(world, a_link("a"))
     assert (await act(world, path, "check")).status == 200
     answer = await world.api.send("POST", f"{path}/file", A_FILE)
-    assert answer.error == "state: a file is taken in created, uploaded, checked, failed"
+    assert answer.error == "state: file is possible in created, uploaded, checked, failed"
 
 
 async def test_a_client_that_disconnects_leaves_an_import_that_awaits_its_file(

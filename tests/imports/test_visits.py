@@ -19,7 +19,8 @@ from tracker.feeds.arrivals import TRANSACTION_NUMBERS
 from tracker.ids import new_id
 from tracker.imports import visits
 from tracker.imports.item import SourceVisit
-from tracker.imports.visits import ImportedVisits, VisitOrigin
+from tracker.imports.store import Import
+from tracker.imports.visits import ImportedVisits
 from tracker.ingest.batch_writer import WriteConflict
 from tracker.links.link import Link
 from tracker.reports.query import GroupBy, Report, ReportQuery
@@ -42,7 +43,13 @@ class Scene:
     def __init__(self, services: Services, links: Sequence[Link]) -> None:
         self.services, self.links = services, links
         self.account_id = links[0].account_id
-        self.origin = VisitOrigin(self.account_id, new_id(), "yourls", "ex.test")
+        self.origin = Import(
+            id=new_id(),
+            account_id=self.account_id,
+            created_at=now(),
+            source="yourls",
+            instance="ex.test",
+        )
         self.visits = process_of(services)
 
     async def store(self, pairs: Pairs) -> Mapping[str, int]:
@@ -220,7 +227,7 @@ async def test_a_visit_is_a_click_of_its_day_hour_and_visitor(services: Services
         "device": "desktop",
         "browser": "Chrome",
         "os": "Windows",
-        "import_id": of.origin.import_id,
+        "import_id": of.origin.id,
     }
     assert (bot["bot"], bot["device"]) == ("crawler", "unknown")
 
@@ -243,7 +250,7 @@ async def test_visits_of_one_second_differ_by_number_link_and_instance(services:
     ]
     found = await of.store([(link, one) for one in (visit, same_second, *different)])
     assert found == counts(new=4)
-    of.origin = of.origin._replace(import_id=new_id(), instance="other.test")
+    of.origin = replace(of.origin, id=new_id(), instance="other.test")
     assert await of.store([(link, visit)]) == counts(new=1)
     assert await of.undo() == 1
     assert (await of.report()).totals.clicks == 4
@@ -325,7 +332,7 @@ async def test_a_process_that_dies_at_any_step_leaves_all_of_a_chunk_or_nothing(
             await of.store(pairs)
         except Died:
             await of.check()
-            stored = await clicks.count_documents({"import_id": of.origin.import_id})
+            stored = await clicks.count_documents({"import_id": of.origin.id})
             assert stored == await of.steps() == 0
         else:
             break
@@ -336,7 +343,7 @@ async def test_a_process_that_dies_at_any_step_leaves_all_of_a_chunk_or_nothing(
             await of.undo()
         except Died:
             await of.check()
-            assert await clicks.count_documents({"import_id": of.origin.import_id}) == 12
+            assert await clicks.count_documents({"import_id": of.origin.id}) == 12
             assert await of.steps() == 1
         else:
             break

@@ -79,23 +79,15 @@ class CutOverCheck:
         )
 
     async def _compared(self, host: str, link: SourceLink) -> dict[str, Any]:
-        """Return how many paths of a link differ, and the answers to the first of them."""
-        expected, differ = answer_of_source(link, now()), 0
-        first = dict.fromkeys(("asked", "expected", "answered", "difference"), "")
+        """Return how many paths of a link differ, and how the first of them does."""
+        expected, told = answer_of_source(link, now()), list[str]()
         for path in (link.path, *link.aliases):
             answered = await self._ask(host, path)
-            if answered[:2] == expected[:2]:
-                continue
-            differ += 1
-            if differ > 1:
-                continue
-            first = {
-                "asked": f"{host}/{path}",
-                "expected": expected.location or str(expected.status),
-                "answered": answered.location or str(answered.status),
-                "difference": answered.reason or _difference(expected, answered),
-            }
-        return {"differ": differ, **first}
+            if answered[:2] != expected[:2]:
+                there, here = (one.location or one.status for one in (expected, answered))
+                why = answered.reason and f" ({answered.reason})"
+                told.append(f"{host}/{path}: {there} there, {here} here{why}")
+        return {"differ": len(told), "difference": told[0] if told else ""}
 
     async def _ask(self, host: str, path: str) -> Answer:
         sent = quote(path)
@@ -125,12 +117,6 @@ def answer_of_source(link: SourceLink, at: datetime) -> Answer:
     if link.password is not None:
         return Answer(401)
     return Answer(302, _normal(link.destination_url))
-
-
-def _difference(expected: Answer, answered: Answer) -> str:
-    if answered.status != 302:
-        return "the source redirects"
-    return "another destination" if expected.status == 302 else "the source does not redirect"
 
 
 @lru_cache(maxsize=1000)

@@ -18,6 +18,9 @@ Outcome = (
     Literal["create", "lossy", "same", "update", "changed", "conflict", "refused"]
     | Literal["removed", "left"]  # by an undo
 )
+Listed = Outcome | Literal["all", "differing"]
+"""Which rows are listed. The cut-over check found that some are `differing`."""
+
 ROWS_ASKED: Final = 200
 """Rows of one chunk of a cut-over check."""
 
@@ -28,7 +31,7 @@ class ImportRow(msgspec.Struct, frozen=True, kw_only=True):
     """A row. `number` counts the items of the source from 0, `row` is its number there.
 
     `names` are what its link takes: no later row of the import may have one of them. `source` is
-    the link there. `differ` of its paths do not answer as there, the first of them as said here.
+    the link there. `differ` of its paths do not answer as there, the first by this `difference`.
     """
 
     number: int
@@ -47,9 +50,6 @@ class ImportRow(msgspec.Struct, frozen=True, kw_only=True):
     names: list[str] = []
     source: bytes = b""
     differ: int = 0
-    asked: str = ""
-    expected: str = ""
-    answered: str = ""
     difference: str = ""
 
 
@@ -102,20 +102,13 @@ class ImportRows:
         await run_updates(self._database, "import_rows", updates)
 
     async def page(
-        self,
-        import_id: UUID,
-        outcome: Outcome | None,
-        differing: bool,
-        page: int,
-        page_size: int,
+        self, import_id: UUID, listed: Listed, page: int, page_size: int
     ) -> tuple[list[ImportRow], int]:
-        matching, hint = _of(import_id, outcome, differing)
+        matching, hint = _of(import_id, listed)
         return await self._pages.find(matching, page, page_size, OLDEST_FIRST, hint)
 
-    async def each(
-        self, import_id: UUID, outcome: Outcome | None, differing: bool
-    ) -> AsyncGenerator[list[ImportRow], None]:
-        matching, hint = _of(import_id, outcome, differing)
+    async def each(self, import_id: UUID, listed: Listed) -> AsyncGenerator[list[ImportRow], None]:
+        matching, hint = _of(import_id, listed)
         async for rows in all_of(self._reads, "import_rows", matching, OLDEST_FIRST, hint):
             yield [as_struct(ImportRow, row) for row in rows]
 
@@ -123,14 +116,13 @@ class ImportRows:
         await self._rows.delete_many({"import_id": import_id})
 
 
-def _of(import_id: UUID, outcome: Outcome | None, differing: bool) -> tuple[dict[str, Any], str]:
+def _of(import_id: UUID, listed: Listed) -> tuple[dict[str, Any], str]:
     matching: dict[str, Any] = {"import_id": import_id}
-    hint = "by_import"
-    if outcome is not None:
-        matching["outcome"], hint = outcome, "by_outcome"
-    if differing:
-        matching["differ"], hint = {"$gt": 0}, "differing"
-    return matching, hint
+    if listed == "all":
+        return matching, "by_import"
+    if listed == "differing":
+        return {**matching, "differ": {"$gt": 0}}, "differing"
+    return {**matching, "outcome": listed}, "by_outcome"
 
 
 def _document(row: ImportRow) -> dict[str, Any]:

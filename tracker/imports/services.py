@@ -1,7 +1,7 @@
 """Imports: their stores, the table of sources, and what works on them."""
 
 from collections.abc import Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 from tracker.clicks.services import ClickServices
@@ -66,10 +66,16 @@ class ImportServices(NamedTuple):
         if kind is None:
             await self.files.delete(file.id)
             raise BadRequest(f"file: must be {' or '.join(one.name for one in kinds)}")
-        found = {"format": kind.name, "file_id": file.id, "file_bytes": file.size}
+        found: dict[str, Any] = {
+            "total": None,
+            "columns": [],
+            "format": kind.name,
+            "file_id": file.id,
+            "file_bytes": file.size,
+        }
         file.is_kept = True  # even if the sender disconnects now
         try:
-            received = await self.imports.set_file(one, found)
+            received = await self.imports.act(one, "file", found)
         except BadRequest:
             await self.files.delete(file.id)
             raise

@@ -28,7 +28,7 @@ State = (
     Literal["created", "reading", "uploaded", "checking", "checked", "running", "paused"]
     | Literal["done", "cancelled", "failed", "undoing", "undone", "comparing"]
 )
-Action = Literal["check", "run", "pause", "resume", "cancel", "undo", "compare"]
+Action = Literal["file", "check", "run", "pause", "resume", "cancel", "undo", "compare"]
 States = tuple[State, ...]
 
 WORKING: Final[States] = ("reading", "checking", "running", "undoing", "comparing")
@@ -40,6 +40,7 @@ _GO_ON: Final[tuple[Action, ...]] = ("pause", "resume", "cancel", "compare")
 """Actions that keep position and counts. `compare` is the check of a cut-over."""
 
 _STEPS: Final[Mapping[Action, tuple[State, States]]] = {
+    "file": ("uploaded", AWAITS_FILE),
     "check": ("checking", ("uploaded", "checked", "failed")),
     "run": ("running", ("checked",)),
     "pause": ("paused", ("running",)),
@@ -161,15 +162,6 @@ class Imports:
         changed = await run_in_turn(self._database, one.account_id, act)
         if changed is None:
             raise BadRequest(f"state: {action} is possible in {', '.join(allowed)}")
-        return changed
-
-    async def set_file(self, one: Import, fields: Mapping[str, Any]) -> Import:
-        """Record a received file. Raises BadRequest if the import has moved on."""
-        again = {"state": "uploaded", "position": 0, "counts": {}, "total": None, "columns": []}
-        awaits = {"state": {"$in": AWAITS_FILE}}
-        changed = await self._update(one.id, awaits, {"$set": {**again, **fields}})
-        if changed is None:
-            raise BadRequest(f"state: a file is taken in {', '.join(AWAITS_FILE)}")
         return changed
 
     async def claim(self, holder: UUID) -> Import | None:

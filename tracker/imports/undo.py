@@ -7,7 +7,7 @@ from uuid import UUID
 
 from tracker.imports.plan import ImportedLink
 from tracker.imports.store import Import, Imports
-from tracker.imports.visits import ImportedVisits, VisitOrigin
+from tracker.imports.visits import ImportedVisits
 from tracker.links.link import Link
 from tracker.links.services import LinkServices
 from tracker.stores.mongodb.database import MongoDB
@@ -37,7 +37,7 @@ class Undo:
             await self._imports.advance(held, {"attempts": 0}, counts, session=session)
 
         # First, because a link with clicks is left.
-        while await self._visits.undo(VisitOrigin.of(held), advance):
+        while await self._visits.undo(held, advance):
             if stop.is_set():
                 return None
         after: dict[str, Any] = {}
@@ -59,7 +59,8 @@ class Undo:
 
     async def _chunk(self, held: Import, known: Sequence[ImportedLink]) -> None:
         links = await self._links.links.find_all([one.id for one in known])
-        opened = await self._opened(links)
+        clicks = await self._links.used_clicks.find(dict.fromkeys(links, held.account_id))
+        opened = {one.id for one in links.values() if clicks.get(one.id, 0) > one.opening_clicks}
         reasons = {one: self._why_left(one, links.get(one.id), opened) for one in known}
         gone = [one.id for one, why in reasons.items() if not why]
         updates = [
@@ -85,24 +86,6 @@ class Undo:
             await self._mongodb["links"].update_many(left, without, session=session)
 
         await self._links.links.remove_all([links[one] for one in gone if one in links], record)
-
-    async def _opened(self, links: Mapping[UUID, Link]) -> set[UUID]:
-        """Return the links that have a click."""
-        first = {"pipeline": [{"$limit": 1}, {"$project": {"_id": 1}}], "as": "clicks"}
-        stages: list[dict[str, Any]] = [
-            {"$match": {"_id": {"$in": list(links)}}},
-            {"$project": {"_id": 1}},
-            {
-                "$lookup": {
-                    "from": "clicks",
-                    "localField": "_id",
-                    "foreignField": "link_id",
-                    **first,
-                }
-            },
-            {"$match": {"clicks": {"$ne": []}}},
-        ]
-        return {row["_id"] async for row in self._mongodb["links"].aggregate(stages)}
 
     def _why_left(self, known: ImportedLink, link: Link | None, opened: Collection[UUID]) -> str:
         if link is None:

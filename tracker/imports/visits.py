@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
-from typing import Any, Final, NamedTuple, Self
+from typing import Any, Final
 from uuid import UUID
 
 from redis.asyncio import Redis
@@ -56,19 +56,6 @@ Also = Callable[[MongoSession, Mapping[str, int]], Awaitable[None]]
 """Stores, in the transaction of a chunk, what its numbers of visits change."""
 
 
-class VisitOrigin(NamedTuple):
-    """The import that brings visits. `source` and `instance` make their ids the same each time."""
-
-    account_id: UUID
-    import_id: UUID
-    source: str
-    instance: str
-
-    @classmethod
-    def of(cls, one: Import) -> Self:
-        return cls(one.account_id, one.id, one.source, one.instance)
-
-
 class ImportNumber(DrainNumber):
     """The number of imports, which nobody leases."""
 
@@ -96,7 +83,7 @@ class ImportedVisits:
 
     async def store(
         self,
-        origin: VisitOrigin,
+        origin: Import,
         visits: Sequence[tuple[Link, SourceVisit]],
         also: Also,
     ) -> None:
@@ -128,12 +115,12 @@ class ImportedVisits:
             await run_in_transaction(self._mongodb.database, finish)
         await self._recount({link.id for link, _ in visits if link.max_clicks})
 
-    async def undo(self, origin: VisitOrigin, also: Also) -> int:
+    async def undo(self, origin: Import, also: Also) -> int:
         """Remove a chunk of an import's clicks from clicks and rollups; return their number.
 
         0: none is left. Conversions keep what they have of a click. Raises as `store` does.
         """
-        clicks = await self._clicks.imported(origin.import_id, VISITS_PER_CHUNK)
+        clicks = await self._clicks.imported(origin.id, VISITS_PER_CHUNK)
         if clicks:
             counts = {"visits_removed": len(clicks)}
             write_set = WriteSet([], [], [], removed=clicks)
@@ -164,15 +151,15 @@ class ImportedVisits:
         found = [row["_id"].bytes async for row in self._mongodb["links"].find(limited, ["_id"])]
         await self._journal.recount_limited(found)
 
-    async def _write(self, origin: VisitOrigin, write_set: WriteSet, finish: InTransaction) -> None:
+    async def _write(self, origin: Import, write_set: WriteSet, finish: InTransaction) -> None:
         await self._writer.write(write_set, finish)
         await self._due.add([origin.account_id], now() + _SETTLED_AFTER)
 
     async def _documents(
-        self, origin: VisitOrigin, visits: Sequence[tuple[Link, SourceVisit]]
+        self, origin: Import, visits: Sequence[tuple[Link, SourceVisit]]
     ) -> dict[bytes, ClickDocument]:
         found: dict[bytes, ClickDocument] = {}
-        stored_at, import_id = now(), StoredId(origin.import_id.bytes)
+        stored_at, import_id = now(), StoredId(origin.id.bytes)
         for number, (link, visit) in enumerate(visits):
             click = self._enrichment.document(_click(origin, link, visit))
             if visit.is_bot or not visit.user_agent:
@@ -193,7 +180,7 @@ class ImportedVisits:
         await run_updates(self._mongodb.database, "links", updates, session)
 
 
-def _click(origin: VisitOrigin, link: Link, visit: SourceVisit) -> Click:
+def _click(origin: Import, link: Link, visit: SourceVisit) -> Click:
     at = int(visit.at.timestamp() * 1000)
     referrer = visit.referrer
     if referrer and "://" not in referrer:  # some sources give the host alone
@@ -213,10 +200,10 @@ def _click(origin: VisitOrigin, link: Link, visit: SourceVisit) -> Click:
     )
 
 
-def _click_id(origin: VisitOrigin, visit: SourceVisit, at: int) -> bytes:
+def _click_id(origin: Import, visit: SourceVisit, at: int) -> bytes:
     """Return the id of a visit's click: a UUID of version 7 with a digest as its random part."""
-    account_id, _, *origins = origin
-    named = map(str, (account_id, *origins, visit.link_id, at // 1000, visit.number))
+    source = origin.account_id, origin.source, origin.instance
+    named = map(str, (*source, visit.link_id, at // 1000, visit.number))
     text = "\0".join(named).encode("utf-8", "surrogatepass")
     version, second, variant, *rest = blake2b(text, digest_size=10).digest()
     digits = (version & 0x0F | 0x70, second, variant & 0x3F | 0x80, *rest)

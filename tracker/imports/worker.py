@@ -29,7 +29,7 @@ from tracker.imports.rows import ImportRow, ImportRows
 from tracker.imports.source import Source
 from tracker.imports.store import MAX_DOMAINS, Import, Imports, LeaseLost, leased
 from tracker.imports.undo import Undo
-from tracker.imports.visits import VISITS_PER_CHUNK, ImportedVisits, VisitOrigin
+from tracker.imports.visits import VISITS_PER_CHUNK, ImportedVisits
 from tracker.links.link import Link, Revision
 from tracker.links.services import LinkServices
 from tracker.loops import wait
@@ -141,7 +141,7 @@ class Worker:
 
     async def _store_visits(self, held: Import, planner: Planner, stop: asyncio.Event) -> bool:
         """Store the visits, of which a file may have some before their links; False if stopped."""
-        origin, done = VisitOrigin.of(held), held.visits_done
+        done = held.visits_done
         visits = (one async for one in self._items(held) if isinstance(one, SourceVisit))
         async for items in _chunks(visits, done, VISITS_PER_CHUNK):
             if stop.is_set():
@@ -156,7 +156,7 @@ class Worker:
                 added = +(unknown + Counter(counts))  # noqa: B023
                 await self._imports.advance(held, fields, added, session=session)  # noqa: B023
 
-            await self._visits.store(origin, pairs, advance)
+            await self._visits.store(held, pairs, advance)
         return True
 
     async def _items(self, held: Import) -> AsyncIterator[SourceItem]:
@@ -283,11 +283,4 @@ async def _chunks(
 
 
 def _refused(number: int, item: RefusedRow) -> ImportRow:
-    return ImportRow(
-        number=number,
-        row=item.row,
-        outcome="refused",
-        field=item.field,
-        reason=item.reason,
-        text=item.text,
-    )
+    return ImportRow(number=number, outcome="refused", **msgspec.structs.asdict(item))

@@ -23,7 +23,6 @@ from tracker.imports.api.schema import (
 from tracker.imports.files import FileWriter
 from tracker.imports.readers.csv_links import LINK_HEADINGS
 from tracker.imports.reading import format_of
-from tracker.imports.rows import ImportRow
 from tracker.imports.services import ImportCall, ImportServices
 from tracker.imports.store import AWAITS_FILE, Action, Column, Import
 from tracker.web.call import Nothing
@@ -108,7 +107,7 @@ async def _receive(
     if one.account_id != principal.account_id:
         raise Forbidden("import: belongs to another account")
     if one.state not in AWAITS_FILE:
-        raise BadRequest(f"state: a file is taken in {', '.join(AWAITS_FILE)}")
+        raise BadRequest(f"state: file is possible in {', '.join(AWAITS_FILE)}")
     return services.files.writer()
 
 
@@ -181,8 +180,8 @@ async def _all_rows(
     call: ImportCall[ListRows, Nothing],
 ) -> AsyncGenerator[list[ImportRowRecord], None]:
     one = await IMPORTS.find(call)
-    async for rows in call.services.rows.each(one.id, call.query.wanted, call.query.differing):
-        yield [_row(row) for row in rows]
+    async for rows in call.services.rows.each(one.id, call.query.outcome):
+        yield [record_of(ImportRowRecord, row) for row in rows]
 
 
 @endpoint(
@@ -196,14 +195,8 @@ async def _all_rows(
 async def list_rows(call: ImportCall[ListRows, Nothing]) -> Page[ImportRowRecord]:
     """List the rows of an import: what becomes, or became, of each link of the source."""
     one, query = await IMPORTS.find(call), call.query
-    rows, total = await call.services.rows.page(
-        one.id, query.wanted, query.differing, query.page, query.page_size
-    )
-    return query.page_of([_row(row) for row in rows], total)
-
-
-def _row(row: ImportRow) -> ImportRowRecord:
-    return record_of(ImportRowRecord, row)
+    rows, total = await call.services.rows.page(one.id, query.outcome, query.page, query.page_size)
+    return query.page_of([record_of(ImportRowRecord, row) for row in rows], total)
 
 
 @endpoint("DELETE", "/api/imports/{id}", "links:write")

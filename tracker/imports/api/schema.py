@@ -6,7 +6,7 @@ from uuid import UUID
 import msgspec
 from msgspec import UNSET, Meta, UnsetType, field
 
-from tracker.imports.rows import Outcome
+from tracker.imports.rows import Listed, Outcome
 from tracker.imports.store import MAX_COLUMNS, MAX_DOMAINS, Column, DomainChoice, State
 from tracker.web.export import FormatIn
 from tracker.web.schema import AccountId, Paged, Text, Timestamp
@@ -97,24 +97,16 @@ class ImportRowRecord(msgspec.Struct, kw_only=True):
     text: Annotated[str, Meta(description="of a row that is no link: what it has there")]
     link_id: UUID | None
     differ: Annotated[int, Meta(description="paths that answer otherwise than at the source")]
-    asked: Annotated[str, Meta(description="the first of them, with its domain")]
-    expected: Annotated[str, Meta(description="its status or destination at the source")]
-    answered: str
-    difference: str
+    difference: Annotated[str, Meta(description="of the first of them: there, here, and why")]
 
 
 class ListRows(Paged, kw_only=True):
     """The page of rows to list."""
 
-    outcome: Annotated[Outcome, Meta(description="default: all")] | UnsetType = UNSET
-    differing: Annotated[
-        bool, Meta(description="true: only rows that the cut-over check found to differ")
-    ] = False
+    outcome: Annotated[
+        Listed, Meta(description="`differing`: rows of which the cut-over check said so")
+    ] = "all"
     format: FormatIn = UNSET
-
-    @property
-    def wanted(self) -> Outcome | None:
-        return None if self.outcome is UNSET else self.outcome
 
 
 class SourceRecord(msgspec.Struct, kw_only=True):

@@ -46,7 +46,7 @@ export function CutOver({ one, path }) {
 /** The rows, by outcome. */
 export function Rows({ one, path }) {
   const { page, outcome = "" } = route.value.query;
-  const query = outcome === "differing" ? { differing: true } : { outcome };
+  const query = outcome && { outcome };
   const keys = [page, outcome, one.state, one.position];
   const load = useLoad((signal) => api.get(path, { ...query, page }, signal), keys);
   const counted = Object.entries(OUTCOMES).filter(([name]) => one.counts[name]);
@@ -57,10 +57,7 @@ export function Rows({ one, path }) {
     { label: "Why", cell: why },
     {
       label: "Destination",
-      cell: (row) =>
-        row.differ && outcome === "differing"
-          ? `${row.asked}: ${row.expected} there, ${row.answered} here`
-          : row.destination_url,
+      cell: (row) => (outcome === "differing" ? row.difference : row.destination_url),
     },
   ];
   return html`
