@@ -140,9 +140,6 @@ async def test_dns_says_where_each_domain_points_and_what_to_change(
     await done(world, path, "check", "run")
     shown = (await checked(world, path))["domains"]
     found = {one["domain_name"]: one for one in shown}
-    assert {one: found[one]["addresses"] for one in found} == {
-        one: [addresses[one]] for one in (NAME, HERE)
-    }
     assert (found[HERE]["points_here"], found[HERE]["to_change"]) == (True, None)
     assert not found[NAME]["points_here"]
     assert found[NAME]["to_change"].startswith(f"{NAME} CNAME a-")

@@ -155,25 +155,15 @@ class Planner:
         wanted = [name for one in found for name in one.takes]
         rows = await self._rows.taken(self._import.id, wanted, first)
         taken = {name: f"row {row}" for name, row in rows.items()}
-        paths: dict[UUID | None, dict[str, str]] = {}
-        for one in found:
-            paths.setdefault(one.body.domain_id, {}).update(one.paths)
-        domains = {one.domain.id: one.domain for one in found if one.domain}
-        for domain_id, names in paths.items():
-            held = await self._held(domains[domain_id] if domain_id else None, names)
-            taken |= {names[path]: "another link" for path in held}
+        for domain_id, domain in {one.body.domain_id: one.domain for one in found}.items():
+            paths = {path for one in found if one.body.domain_id == domain_id for path in one.paths}
+            for path in await self._services.links.find_names(domain, paths):
+                taken[name_on(domain, path)] = "another link"
         external = [one.body.external_id for one in found if one.body.external_id]
         matching = {"account_id": self._import.account_id, "external_id": {"$in": external}}
         async for row in self._mongodb["links"].find(matching, ["external_id"]):
             taken[name_of_external(row["external_id"])] = "another link"
         return taken
-
-    async def _held(self, domain: Domain | None, names: Collection[str]) -> Collection[str]:
-        """Return which names lead to links that are stored."""
-        if domain is not None:
-            return await self._services.links.find_names(domain, names)
-        matching = {"domain_id": None, "slug": {"$in": list(names)}}
-        return {row["slug"] async for row in self._mongodb["links"].find(matching, ["slug"])}
 
     def _again(
         self,

@@ -102,11 +102,12 @@ class Links:
         """Return whether a link on the domain has the slug, even an archived one."""
         return await is_taken(self._database, domain_id, slug)
 
-    async def find_names(self, domain: Domain, names: Collection[str]) -> set[str]:
+    async def find_names(self, domain: Domain | None, names: Collection[str]) -> set[str]:
         """Return which of the names lead to links on the domain, even to archived ones."""
-        forms = {name: name if domain.case_sensitive else folded(name) for name in names}
+        is_folded, domain_id = domain and not domain.case_sensitive, domain and domain.id
+        forms = {name: folded(name) if is_folded else name for name in names}
         either = ({field: {"$in": list(forms.values())}} for field in ("slug", "names"))
-        taken = {"$or": [{"domain_id": domain.id, **one} for one in either]}
+        taken = {"$or": [{"domain_id": domain_id, **one} for one in either]}
         rows = await self._reader.find("links", taken, ["slug", "names"])
         held = {form for row in rows for form in (row["slug"], *row.get("names", ()))}
         return {name for name, form in forms.items() if form in held}

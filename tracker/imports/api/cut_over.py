@@ -6,7 +6,7 @@ from typing import Annotated, Final
 import msgspec
 from msgspec import Meta
 
-from tracker.clock import iso, now
+from tracker.clock import now
 from tracker.dns.resolver import DnsFailed
 from tracker.errors import NotFound
 from tracker.imports.api.imports import IMPORTS, act_on
@@ -16,6 +16,7 @@ from tracker.imports.store import CutOver
 from tracker.links.domain import Domain
 from tracker.web.call import Nothing
 from tracker.web.endpoint import Endpoints
+from tracker.web.resource import record_of
 from tracker.web.schema import Timestamp
 
 endpoint = Endpoints("imports")
@@ -24,11 +25,10 @@ MAX_SHOWN_DOMAINS: Final = 20
 
 
 class DomainInDns(msgspec.Struct, kw_only=True):
-    """Where a domain with imported links points now."""
+    """Whether a domain with imported links points here now."""
 
     domain_name: str
     verified: bool
-    addresses: Annotated[list[str], Meta(description="of the domain; empty: DNS has none")]
     points_here: bool
     to_change: Annotated[str | None, Meta(description="the record to add; null: none")]
 
@@ -58,46 +58,25 @@ async def show(call: ImportCall[Nothing, Nothing]) -> CutOverRecord:
     services, found = call.services, (await IMPORTS.find(call)).cut_over
     if found is None:
         raise NotFound("cut-over check: none was begun")
-    shown = found.domains[:MAX_SHOWN_DOMAINS]
-    domains = [one for one in [await services.links.domains.find(one) for one in shown] if one]
+    shown = [await services.links.domains.find(one) for one in found.domains[:MAX_SHOWN_DOMAINS]]
     with services.links.dns_limiter.acquire(call.account_id):
-        own, *others = await asyncio.gather(
-            *(
-                _addresses(services, name)
-                for name in (services.links.public_url.host, *(one.domain_name for one in domains))
-            )
-        )
-    return CutOverRecord(
-        at=iso(found.at),
-        is_complete=found.is_complete,
-        paths=found.paths,
-        same=found.paths - found.differ,
-        differ=found.differ,
-        domains=[
-            _in_dns(services, domain, addresses, own)
-            for domain, addresses in zip(domains, others, strict=True)
-        ],
-    )
+        here = await _addresses(services, services.links.public_url.host)
+        domains = await asyncio.gather(*(_in_dns(services, one, here) for one in shown if one))
+    same = found.paths - found.differ
+    return record_of(CutOverRecord, found, same=same, domains=domains)
 
 
-async def _addresses(services: ImportServices, name: str) -> list[str]:
+async def _addresses(services: ImportServices, name: str) -> set[str]:
     try:
-        return await services.dns.resolve(name)
+        return {*await services.dns.resolve(name)}
     except DnsFailed:
-        return []
+        return set()
 
 
-def _in_dns(
-    services: ImportServices, domain: Domain, addresses: list[str], own: list[str]
-) -> DomainInDns:
+async def _in_dns(services: ImportServices, domain: Domain, here: set[str]) -> DomainInDns:
+    points_here = bool(here & await _addresses(services, domain.domain_name))
     target = services.links.own_hosts.cname_target(domain.account_id)
     host = services.links.public_url.host
-    points_here = not set(own).isdisjoint(addresses)
     wanted = f"{domain.domain_name} CNAME {target}, or the addresses of {host}"
-    return DomainInDns(
-        domain_name=domain.domain_name,
-        verified=domain.verified,
-        addresses=addresses,
-        points_here=points_here,
-        to_change=None if points_here else wanted,
-    )
+    to_change = None if points_here else wanted
+    return record_of(DomainInDns, domain, points_here=points_here, to_change=to_change)
