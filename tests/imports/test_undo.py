@@ -8,6 +8,7 @@ from tests.imports.lines import a_link, act, done, imported, rows, uploaded, wor
 from tests.web.world import World
 from tracker.clock import now
 from tracker.imports import undo
+from tracker.stores.mongodb import paging
 
 
 async def test_an_undone_import_leaves_nothing_behind(world: World) -> None:
@@ -53,7 +54,7 @@ async def test_what_was_changed_or_opened_since_is_left_and_told(world: World) -
 
 
 async def test_an_undo_goes_on_after_a_crash(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(undo, "_LINKS_PER_CHUNK", 2)
+    monkeypatch.setattr(paging, "PIECE_DOCUMENTS", 2)
     path = await uploaded(world, *(a_link(f"s{number}") for number in range(5)))
     await done(world, path, "check", "run")
     assert (await act(world, path, "undo")).status == 200

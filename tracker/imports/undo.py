@@ -12,9 +12,9 @@ from tracker.links.link import Link
 from tracker.links.services import LinkServices
 from tracker.stores.mongodb.database import MongoDB
 from tracker.stores.mongodb.documents import as_struct, run_updates
+from tracker.stores.mongodb.order import OLDEST_FIRST
+from tracker.stores.mongodb.paging import all_of
 from tracker.stores.mongodb.transaction import MongoSession
-
-_LINKS_PER_CHUNK: Final = 200
 
 _OF_ANOTHER: Final = "an earlier import has created it; its fields and total stay as set last"
 
@@ -40,22 +40,17 @@ class Undo:
         while await self._visits.undo(held, advance):
             if stop.is_set():
                 return None
-        after: dict[str, Any] = {}
-        while known := await self._known(held, after):
+        created = {"import_id": held.id}
+        reads = self._mongodb.reads
+        async for rows in all_of(reads, "imported_links", created, OLDEST_FIRST, "by_import"):
             if stop.is_set():
                 return None
-            after = {"_id": {"$gt": known[-1].id}}
-            await self._chunk(held, known)
+            await self._chunk(held, [as_struct(ImportedLink, row) for row in rows])
         of_another = {"import_id": held.id, "outcome": {"$in": ["same", "update"]}}
         told = {"$set": {"reason": _OF_ANOTHER, "field": ""}}
         await self._mongodb["import_rows"].update_many(of_another, told)
         kept = [one for one in held.created_tags if not await self._delete_tag(held, one)]
         return {"state": "undone", "created_tags": kept}
-
-    async def _known(self, held: Import, after: Mapping[str, Any]) -> list[ImportedLink]:
-        found = self._mongodb["imported_links"].find({"import_id": held.id, **after})
-        rows = await found.sort("_id", 1).limit(_LINKS_PER_CHUNK).to_list(None)
-        return [as_struct(ImportedLink, row) for row in rows]
 
     async def _chunk(self, held: Import, known: Sequence[ImportedLink]) -> None:
         links = await self._links.links.find_all([one.id for one in known])

@@ -42,8 +42,6 @@ log = structlog.get_logger(__name__)
 ITEMS_PER_CHUNK: Final = 200
 LOOK_SECONDS: Final = 2.0
 MAX_ATTEMPTS: Final = 5
-_PLANS: Final = 3
-"""Plans of a chunk, if others take its names meanwhile."""
 
 Numbered = Sequence[tuple[int, SourceItem]]
 
@@ -177,9 +175,8 @@ class Worker:
     async def _chunk(self, held: Import, planner: Planner, items: Numbered) -> Mapping[str, int]:
         links = [(number, one) for number, one in items if isinstance(one, SourceLink)]
         rows = [_refused(number, one) for number, one in items if isinstance(one, RefusedRow)]
-        decisions = await planner.plan(links)
+        decisions = await self._decided(held, planner, links)
         if held.state == "running":
-            decisions = await self._apply(held, planner, decisions)
             known = [one for one in decisions if one.row.outcome != "conflict"]
             # Of rows with one id the first counts.
             totals = {one.row.link_id: one.item.clicks for one in known[::-1] if one.row.link_id}
@@ -192,18 +189,18 @@ class Worker:
             counts["visits"] = sum(isinstance(one, SourceVisit) for _, one in items)
         return +counts
 
-    async def _apply(
-        self, held: Import, planner: Planner, decisions: list[Decision]
+    async def _decided(
+        self, held: Import, planner: Planner, links: Sequence[tuple[int, SourceLink]], left: int = 2
     ) -> list[Decision]:
-        """Store what was decided, or decide again if somebody takes a name meanwhile."""
-        for _ in range(_PLANS - 1):
+        """Decide, and store it in a run. Decide again if somebody takes a name meanwhile."""
+        decisions = await planner.plan(links)
+        if held.state == "running":
             try:
                 await self._store(held, decisions)
             except BadRequest:
-                decisions = await planner.plan([(one.row.number, one.item) for one in decisions])
-            else:
-                return decisions
-        await self._store(held, decisions)
+                if not left:
+                    raise
+                return await self._decided(held, planner, links, left - 1)
         return decisions
 
     async def _store(self, held: Import, decisions: list[Decision]) -> None:
