@@ -11,7 +11,6 @@ from tests.imports.lines import (
     PATH,
     a_link,
     act,
-    created,
     done,
     file_of,
     imported,
@@ -360,12 +359,6 @@ async def test_an_account_has_one_import_at_work_and_few_in_all(
         "state: the import is at work; cancel it first"
     )
     assert (await world.api.delete(second)).status == 200
-    monkeypatch.setattr(store, "MAX_WORKING", 0)
-    third = await created(world)
-    assert (await act(world, third, "check")).status == 400
-    await done(world, first)
-    await work(world.services)
-    assert (await act(world, first, "run")).status == 503
 
 
 async def test_rows_are_a_file_ready_to_correct(world: World) -> None:

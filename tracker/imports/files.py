@@ -9,7 +9,7 @@ from uuid import UUID
 from pymongo.errors import PyMongoError
 
 from tracker.clock import now
-from tracker.errors import Unavailable
+from tracker.errors import BadRequest, Unavailable
 from tracker.ids import new_id
 from tracker.stores.mongodb.database import MongoDB
 
@@ -75,12 +75,15 @@ class Files:
     def writer(self) -> FileWriter:
         return FileWriter(self._mongodb)
 
-    async def read(self, file_id: UUID) -> AsyncIterator[bytes]:
-        """Yield the pieces of a file, as far as they are stored."""
+    async def read(self, file_id: UUID, size: int = 0) -> AsyncIterator[bytes]:
+        """Yield the pieces of a file. Raises BadRequest if fewer than `size` bytes are stored."""
         number = 0
         while row := await self._pieces.find_one({"_id": {"file": file_id, "number": number}}):
             yield row["piece"]
             number += 1
+            size -= len(row["piece"])
+        if size > 0:
+            raise BadRequest("file: is no longer stored; send it again")
 
     async def delete(self, file_id: UUID | None) -> None:
         await self._pieces.delete_many(_all_of(file_id))

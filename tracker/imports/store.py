@@ -16,7 +16,7 @@ from msgspec import Meta
 from pymongo import ReturnDocument
 
 from tracker.clock import now
-from tracker.errors import BadRequest, Unavailable
+from tracker.errors import BadRequest
 from tracker.loops import cancel_and_wait
 from tracker.stores.mongodb.account_lock import has_room, run_in_turn
 from tracker.stores.mongodb.database import MongoDB
@@ -52,7 +52,6 @@ _STEPS: Final[Mapping[Action, tuple[State, States]]] = {
 """The state that each action leads to, and those in which it may be taken."""
 
 MAX_IMPORTS: Final = 100
-MAX_WORKING: Final = 20
 MAX_DOMAINS: Final = 1000
 MAX_COLUMNS: Final = 100
 LEASE: Final = timedelta(seconds=30)
@@ -157,7 +156,7 @@ class Imports:
 
         async def act(session: MongoSession) -> Import | None:
             await self._check_working(one, state, session)
-            return await self._update(one.id, {"state": {"$in": allowed}}, update, session)
+            return await self._update({"_id": one.id, "state": {"$in": allowed}}, update, session)
 
         changed = await run_in_turn(self._database, one.account_id, act)
         if changed is None:
@@ -168,7 +167,7 @@ class Imports:
         """Take the lease of an import at which nobody works any more; None if there is none."""
         idle = {"state": {"$in": WORKING}, "leased_until": {"$lte": now()}}
         lease = {"holder": holder, "leased_until": now() + LEASE}
-        return await self._update(None, idle, {"$set": lease, "$inc": {"attempts": 1}})
+        return await self._update(idle, {"$set": lease, "$inc": {"attempts": 1}})
 
     async def advance(
         self,
@@ -184,8 +183,8 @@ class Imports:
             update["$inc"] = {f"counts.{name}": number for name, number in counts.items()}
         if tags:
             update["$push"] = {"created_tags": {"$each": tags}}
-        own = {"state": held.state, "holder": held.holder}
-        if await self._update(held.id, own, update, session) is None:
+        own = {"_id": held.id, "state": held.state, "holder": held.holder}
+        if await self._update(own, update, session) is None:
             raise LeaseLost
 
     async def fail(self, held: Import, error: str) -> None:
@@ -204,20 +203,15 @@ class Imports:
         working = {"state": {"$in": WORKING}, "_id": {"$ne": one.id}}
         if not await has_room(self._database, "imports", one.account_id, 1, session, working):
             raise BadRequest("state: another import of the account is at work; wait until it ends")
-        if await self._imports.count_documents(working, session=session) >= MAX_WORKING:
-            later = {"Retry-After": "60"}
-            raise Unavailable(f"imports: {MAX_WORKING} are at work; try again", later)
 
     async def _update(
         self,
-        import_id: UUID | None,
         matching: Mapping[str, Any],
         update: Mapping[str, Any],
         session: MongoSession | None = None,
     ) -> Import | None:
-        wanted = {**matching, **({"_id": import_id} if import_id else {})}
         row = await self._imports.find_one_and_update(
-            wanted, update, return_document=ReturnDocument.AFTER, session=session
+            matching, update, return_document=ReturnDocument.AFTER, session=session
         )
         return None if row is None else as_struct(Import, row)
 

@@ -13,7 +13,6 @@ from uuid import UUID
 
 import msgspec
 import structlog
-from pymongo.errors import PyMongoError
 
 from tracker.clicks.custom_paths import CustomPaths
 from tracker.clock import now
@@ -73,12 +72,7 @@ class Worker:
     async def run(self, stop: asyncio.Event) -> None:
         """Work on one import after the other until `stop` is set."""
         while not stop.is_set():
-            try:
-                worked = await self.work_on_one(stop)
-            except PyMongoError as error:
-                worked = False
-                log.warning("imports wait for MongoDB", error=type(error).__name__)
-            if not worked:
+            if not await self.work_on_one(stop):
                 await wait(stop, LOOK_SECONDS)
 
     async def work_on_one(self, stop: asyncio.Event) -> bool:
@@ -157,20 +151,9 @@ class Worker:
             await self._visits.store(held, pairs, advance)
         return True
 
-    async def _items(self, held: Import) -> AsyncIterator[SourceItem]:
-        """Yield the items of a file. Raises BadRequest if it is no longer stored."""
-        read = 0
-
-        async def pieces() -> AsyncIterator[bytes]:
-            nonlocal read
-            async for piece in self._files.read(held.file_id or held.id):
-                read += len(piece)
-                yield piece
-
-        async for item in read_items(self._sources[held.source], held, pieces()):
-            yield item
-        if read < held.file_bytes:
-            raise BadRequest("file: is no longer stored; send it again")
+    def _items(self, held: Import) -> AsyncIterator[SourceItem]:
+        pieces = self._files.read(held.file_id or held.id, held.file_bytes)
+        return read_items(self._sources[held.source], held, pieces)
 
     async def _chunk(self, held: Import, planner: Planner, items: Numbered) -> Mapping[str, int]:
         links = [(number, one) for number, one in items if isinstance(one, SourceLink)]
