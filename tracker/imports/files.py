@@ -12,6 +12,7 @@ from tracker.clock import now
 from tracker.errors import BadRequest, Unavailable
 from tracker.ids import new_id
 from tracker.stores.mongodb.database import MongoDB
+from tracker.stores.mongodb.drivers import Collection
 
 PIECE_BYTES: Final = 1024 * 1024
 
@@ -19,8 +20,8 @@ PIECE_BYTES: Final = 1024 * 1024
 class FileWriter:
     """A file that is being received, with at most a piece of it in memory."""
 
-    def __init__(self, mongodb: MongoDB) -> None:
-        self._pieces = mongodb["import_files"]
+    def __init__(self, pieces: Collection) -> None:
+        self._pieces = pieces
         self._received = bytearray()
         self._number = 0
         self._failed = False
@@ -69,11 +70,10 @@ class Files:
     """The files of all imports."""
 
     def __init__(self, mongodb: MongoDB) -> None:
-        self._mongodb = mongodb
         self._pieces = mongodb["import_files"]
 
     def writer(self) -> FileWriter:
-        return FileWriter(self._mongodb)
+        return FileWriter(self._pieces)
 
     async def read(self, file_id: UUID, size: int = 0) -> AsyncIterator[bytes]:
         """Yield the pieces of a file. Raises BadRequest if fewer than `size` bytes are stored."""

@@ -124,14 +124,13 @@ class Planner:
         """Return where links of a source's domain go. Raises BadRequest if nowhere."""
         if name in self._domains:
             return self._domains[name]
-        chosen = {one.name: one.domain_id for one in self._import.domains}
-        domain_id, domains = chosen.get(name), self._services.domains
+        chosen = {"": None, **{one.name: one.domain_id for one in self._import.domains}}
+        found, domain_id, domains = None, chosen.get(name), self._services.domains
         if domain_id is not None:
             found = await domains.find(domain_id)
-        else:
-            own = "" if name in chosen else name
-            found = await domains.find_own(self._import.account_id, own) if own else None
-        if found is None and (domain_id or (name not in chosen and name)):
+        elif name not in chosen:
+            found = await domains.find_own(self._import.account_id, name)
+        if found is None and (domain_id or name not in chosen):
             raise BadRequest(f"domain: {name} is no domain of the account; choose one for it")
         self._domains[name] = found
         return found

@@ -165,10 +165,9 @@ class Worker:
             totals = {one.row.link_id: one.item.clicks for one in known[::-1] if one.row.link_id}
             await self._visits.set_openings(totals)
         rows += [one.row for one in decisions]
-        if held.state == "checking":
-            await self._rows.put(held.id, sorted(rows, key=lambda row: row.number))
         counts = Counter[str](one.outcome for one in rows)
         if held.state == "checking":
+            await self._rows.put(held.id, sorted(rows, key=lambda row: row.number))
             counts["visits"] = sum(isinstance(one, SourceVisit) for _, one in items)
         return +counts
 

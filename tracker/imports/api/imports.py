@@ -57,12 +57,11 @@ async def list_own(call: ImportCall[AccountPage, Nothing]) -> Page[ImportRecord]
 async def list_sources(call: ImportCall[AccountQuery, Nothing]) -> SourceList:
     """List the services whose links can be imported."""
     rows = [
-        SourceRecord(
-            name=one.name,
-            label=one.label,
+        record_of(
+            SourceRecord,
+            one,
             files=[file.name for file in one.files],
             has_api=one.read_api is not None,
-            api_address=one.api_address,
         )
         for one in call.services.sources.values()
     ]
@@ -131,9 +130,7 @@ async def preview(call: ImportCall[Nothing, Nothing]) -> PreviewRecord:
         raise BadRequest("preview: only of a CSV that was sent")
     found = preview_of(await call.services.beginning(one.file_id))
     columns = [Column(field=name, number=number) for name, number in found.columns.items()]
-    return PreviewRecord(
-        headings=list(found.headings), columns=columns, rows=list(map(list, found.rows))
-    )
+    return record_of(PreviewRecord, found, columns=columns)
 
 
 @endpoint("POST", "/api/imports/{id}/check", "links:write", example={})

@@ -1,5 +1,6 @@
 """The requests and answers of `/api/imports`."""
 
+from collections.abc import Sequence
 from typing import Annotated
 from uuid import UUID
 
@@ -128,6 +129,6 @@ class SourceList(msgspec.Struct, kw_only=True):
 class PreviewRecord(msgspec.Struct, kw_only=True):
     """The beginning of a CSV."""
 
-    headings: list[str]
+    headings: Sequence[str]
     columns: Annotated[list[Column], Meta(description="as guessed from the headings")]
-    rows: list[list[str]]
+    rows: Sequence[Sequence[str]]
