@@ -106,7 +106,10 @@ class Journal:
         return self._appender_of(stream).limited.submit((names, arguments))
 
     async def recount_limited(self, link_ids: Iterable[bytes]) -> None:
-        """Let counters begin anew with what is stored, once nothing waits, as after a failover."""
+        """Let counters begin anew with what is stored, once nothing waits, as after a failover.
+
+        Raises Unavailable without Redis.
+        """
         for link_id in link_ids:
             partition = partition_of(link_id, self.partitions) if is_cluster(self._redis) else 0
             counter: Any = keys.used_clicks(link_id, partition)

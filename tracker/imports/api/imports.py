@@ -135,7 +135,10 @@ async def preview(call: ImportCall[Nothing, Nothing]) -> PreviewRecord:
 
 @endpoint("POST", "/api/imports/{id}/check", "links:write", example={})
 async def check(call: ImportCall[Nothing, CheckImport]) -> ImportRecord:
-    """Begin a dry run: what would become of each row. Raises BadRequest for unknown columns."""
+    """Begin a dry run: what would become of each row.
+
+    Raises BadRequest for unknown columns, or if there is nothing to check.
+    """
     one, fields = await IMPORTS.find(call), sent_fields(call.body)
     if one.state == "failed" and one.file_id is None:
         raise BadRequest("file: there is none, for the API could not be read; send one")
