@@ -1,4 +1,7 @@
 import asyncio
+import os
+import sys
+import threading
 from base64 import urlsafe_b64encode
 from hashlib import pbkdf2_hmac
 
@@ -26,6 +29,13 @@ async def test_only_the_right_password_verifies() -> None:
     longest = "x" * MAX_CHARACTERS
     assert await hashing.verify(await hashing.hash(longest), longest)
     hashing.close()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only there a thread has a priority")
+async def test_passwords_are_hashed_only_while_no_request_waits_for_the_core() -> None:
+    hashing = passwords.Passwords()
+    priority = hashing._run(lambda: os.getpriority(os.PRIO_PROCESS, threading.get_native_id()))
+    assert (await priority, os.getpriority(os.PRIO_PROCESS, 0)) == (19, 0)
 
 
 async def test_a_missing_hash_is_verified_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,10 @@ is hashed anew. Until then a try takes as long as the hash's cost says, 0.5 s at
 """
 
 import asyncio
+import contextlib
+import os
 import re
+import threading
 from base64 import urlsafe_b64decode
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -55,6 +58,12 @@ _PBKDF2: Final = re.compile(
 Result = TypeVar("Result")
 
 
+def _give_way() -> None:
+    """Let this thread compute only while no request waits for its core."""
+    with contextlib.suppress(OSError):  # a thread has a priority of its own on Linux alone
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 19)
+
+
 def is_supported_hash(text: str) -> bool:
     """Return whether an imported hash can be verified.
 
@@ -69,7 +78,7 @@ class Passwords:
 
     def __init__(self, threads: int = THREADS) -> None:
         self._hasher = PasswordHasher(_PASSES, _MEMORY_KIB, _LANES)
-        self._threads = ThreadPoolExecutor(threads, thread_name_prefix="password")
+        self._threads = ThreadPoolExecutor(threads, "password", _give_way)
         self._waiting = 0
 
     async def hash(self, password: str) -> str:
