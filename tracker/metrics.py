@@ -88,6 +88,9 @@ CONVERSIONS_REFUSED = _counter(
     "Conversions that broke a rule of their account: answered with 400, or stored and not counted.",
     ["rule"],
 )
+CORRECTIONS_DROPPED = _counter(
+    "tracker_corrections_dropped", "Corrections of conversions that were not stored any more."
+)
 POSTBACKS_REFUSED = _counter(
     "tracker_postbacks_refused",
     "Requests to report a conversion that were refused (4xx), by the part at fault.",

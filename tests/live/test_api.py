@@ -20,7 +20,8 @@ from tests.live.watching import Watcher, begun, connected, telling
 from tests.waiting import eventually
 from tests.web.world import World
 from tracker.clock import now_ms
-from tracker.conversions.document import Attribution, document
+from tracker.conversions.document import Attribution
+from tracker.conversions.new_document import document
 from tracker.live import stream
 from tracker.live.hub import MAX_OF_ACCOUNT, LiveHub
 from tracker.stores.redis import keys

@@ -67,6 +67,14 @@ class AccountRules:
         found = {bytes(row["_id"]): _rules(row) for row in rows}
         return {one: rules for one, rules in found.items() if rules != NO_RULES}
 
+    async def currencies(self, account_ids: Collection[bytes]) -> dict[bytes, str]:
+        """Return the currencies of accounts that have one, by one query of MongoDB."""
+        if not account_ids:
+            return {}
+        matching = {"_id": {"$in": stored_ids(account_ids)}, "currency": {"$type": "string"}}
+        rows = await self._reads.find("accounts", matching, ["currency"])
+        return {bytes(row["_id"]): row["currency"] for row in rows}
+
     async def find(self, account_id: UUID) -> ConversionRules:
         """Return the rules as MongoDB has them. Raises NotFound if there is no such account."""
         row = await self._accounts.find_one({"_id": account_id}, ["conversion_rules"])

@@ -1,27 +1,25 @@
 """The document of a conversion in MongoDB, as the drain stores and changes it. Pure."""
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
-from decimal import Decimal
+from datetime import datetime, timedelta
 from enum import StrEnum
-from functools import lru_cache
-from typing import Any, Final, cast
+from typing import Any, Final, TypedDict, cast
 
 from bson import Decimal128
 
 from tracker import visitor_dimensions
 from tracker.clicks import sources
 from tracker.clicks.document import ClickDocument, SourceFields, VisitorFields
-from tracker.clock import moment
-from tracker.conversions.conversion import Conversion
+from tracker.conversions.corrections.changes import Change
+from tracker.conversions.corrections.status import Status
 from tracker.conversions.rules import Rule
-
-CACHED_AMOUNTS: Final = 10_000
 
 REPEATED: Final = "transaction_id: sent again; counted once"
 """The warning of a conversion whose transaction id was repeated."""
 
-_FIXED_FIELDS: Final = ("at", "event_config_id", "click_id", "value", "metadata")
+_FIXED_FIELDS: Final = ("event_config_id", "metadata")
+_RESTATED_FIELDS: Final = ("at", "click_id", "value")
+"""A stored conversion with an `_id` has these fields for ever, the latter until it is restated."""
 
 TransactionId = tuple[bytes | None, str]
 """(scope, transaction id), which is unique."""
@@ -55,6 +53,10 @@ class Attribution(StrEnum):
     """It breaks the rule in `refused`. This was found after its answer."""
     TEST = "test"
     """Its account sent it as a test, or its click is a test. It carries the click's dimensions."""
+    LATE = "late"
+    """It came too long after its click to be attributed to it."""
+    TOO_FAST = "too_fast"
+    """It came too soon after its click to be attributed to it."""
 
 
 COUNTED: Final = (
@@ -62,8 +64,29 @@ COUNTED: Final = (
     Attribution.NO_CLICK,
     Attribution.FOREIGN_CLICK,
     Attribution.ATTRIBUTED,
+    Attribution.LATE,
+    Attribution.TOO_FAST,
 )
 """The states in which a conversion counts, if its account is known."""
+
+
+class StoredReport(TypedDict, total=False):
+    """What later reports and the click need to know of the record of a conversion.
+
+    - `restates`: the conversion is made of reports that restate only, so an earlier one may follow.
+    - `fixed_payout`, `min_ms`, `max_ms`, `actor`: as in the record; without defaults.
+    - `silent`: webhooks are not told of the conversion.
+    - `reported` and `currency`: as they were sent, even if the conversion's fields lack them.
+    """
+
+    restates: bool
+    fixed_payout: bool
+    silent: bool
+    min_ms: int
+    max_ms: int
+    actor: str
+    reported: Status
+    currency: str
 
 
 class _OptionalFields(VisitorFields, SourceFields, total=False):
@@ -76,6 +99,10 @@ class _OptionalFields(VisitorFields, SourceFields, total=False):
     - `expires_at`: when MongoDB deletes a conversion without an account.
     - `warnings`: of its answer, and of repeats of its transaction id.
     - `repeats`, `last_repeat_at`: how often that was, and when last (`conversions/append`).
+    - `reported`: the status, if it is not approved. `unknown_word`: a word that is not mapped.
+    - `currency`, if it is not the account's. `refunded_value`: of an approved one, a part.
+    - `received_at`: if that is not `at`, when it occurred.
+    - `changes` and `revision`: what restated it, and how often (`conversions/restating`).
     """
 
     transaction_id: str
@@ -89,6 +116,14 @@ class _OptionalFields(VisitorFields, SourceFields, total=False):
     warnings: Sequence[str]
     repeats: int
     last_repeat_at: datetime
+    reported: Status
+    unknown_word: str
+    currency: str
+    refunded_value: Decimal128
+    received_at: datetime
+    report: StoredReport
+    changes: Sequence[Change]
+    revision: int
 
 
 class ConversionDocument(_OptionalFields):
@@ -109,6 +144,9 @@ class ConversionDocument(_OptionalFields):
 class ConversionFields(_OptionalFields, total=False):
     """Fields to set on a stored conversion."""
 
+    at: datetime
+    click_id: bytes | None
+    value: Decimal128 | None
     account_id: bytes | None
     payout: Decimal128 | None
     status: Attribution
@@ -119,16 +157,14 @@ def changed(conversion: ConversionDocument, fields: ConversionFields) -> Convers
     return cast(ConversionDocument, {**conversion, **fields})
 
 
-def fields_without_id(conversion: ConversionDocument) -> ConversionFields:
-    """Return all fields but the id, to replace a stored document."""
-    fields: Mapping[str, Any] = conversion
-    return cast(ConversionFields, {name: fields[name] for name in fields if name != "_id"})
-
-
 DIMENSIONS: Final = ("link_id", "domain_name", *visitor_dimensions.NAMES, "bot")
 """A conversion copies these fields from its click, besides its source."""
 
 _COPIED: Final = (*DIMENSIONS, *sources.FIELDS)
+
+_OF_CLICK: Final = frozenset((*_COPIED, "click_at"))
+
+OUT_OF_TIME: Final = (Attribution.LATE, Attribution.TOO_FAST)
 
 CLICK_FIELDS: Final = ("account_id", "at", "test", *_COPIED)
 
@@ -137,11 +173,14 @@ def attribute(conversion: ConversionDocument, click: ClickDocument) -> Conversio
     """Return the fields to set on a conversion whose click is stored."""
     if conversion["account_id"] not in (None, click["account_id"]):
         return {"status": Attribution.FOREIGN_CLICK}
-    # The names come from the tables of dimensions. An older click lacks the newest.
-    copied = {name: click[name] for name in _COPIED if name in click}  # type: ignore[literal-required]
-    fields = cast(ConversionFields, copied)
     is_test = conversion["status"] == Attribution.TEST or "test" in click
-    fields["status"] = Attribution.TEST if is_test else Attribution.ATTRIBUTED
+    status = Attribution.TEST if is_test else Attribution.ATTRIBUTED
+    if "report" in conversion and not is_test:
+        status = _by_time(conversion["report"], conversion["at"] - click["at"])
+    # The names come from the tables of dimensions. An older click lacks the newest.
+    of_click: Mapping[str, Any] = {} if status in OUT_OF_TIME else click
+    fields = cast(ConversionFields, {name: of_click[name] for name in _COPIED if name in of_click})
+    fields["status"] = status
     fields["account_id"] = click["account_id"]
     fields["click_at"] = click["at"]
     if conversion["transaction_scope"] == conversion["click_id"] is not None:
@@ -149,9 +188,27 @@ def attribute(conversion: ConversionDocument, click: ClickDocument) -> Conversio
     return fields
 
 
+def _by_time(report: StoredReport, since_click: timedelta) -> Attribution:
+    milliseconds = since_click / timedelta(milliseconds=1)
+    if milliseconds > report.get("max_ms", milliseconds):
+        return Attribution.LATE
+    if milliseconds < report.get("min_ms", milliseconds):
+        return Attribution.TOO_FAST
+    return Attribution.ATTRIBUTED
+
+
+def without_click(conversion: ConversionDocument) -> ConversionDocument:
+    """Return the conversion without the values of its click."""
+    return cast(
+        ConversionDocument,
+        {name: field for name, field in conversion.items() if name not in _OF_CLICK},
+    )
+
+
 def check_same(stored: ConversionDocument, arrived: ConversionDocument) -> None:
     """Raises EventIdTaken if the arrived conversion is not the stored one."""
-    if any(stored[name] != arrived[name] for name in _FIXED_FIELDS):
+    names = _FIXED_FIELDS if "revision" in stored else (*_FIXED_FIELDS, *_RESTATED_FIELDS)
+    if any(stored[name] != arrived[name] for name in names):  # type: ignore[literal-required]
         raise EventIdTaken(f"event id {arrived['_id']} belongs to another event")
 
 
@@ -167,53 +224,14 @@ def transaction_id_of(conversion: ConversionDocument) -> TransactionId | None:
     return conversion["transaction_scope"], conversion["transaction_id"]
 
 
-def document(conversion: Conversion) -> ConversionDocument:
-    """Return the document of a conversion whose click is not known yet."""
-    made: ConversionDocument = {
-        "_id": conversion.id,
-        "at": moment(conversion.at),
-        "account_id": conversion.account_id,
-        "event_config_id": conversion.event_config_id,
-        "click_id": conversion.click_id,
-        "value": _money(conversion.value),
-        "payout": _money(conversion.payout),
-        # As text: a visitor's keys never become field names.
-        "metadata": conversion.metadata,
-        "status": _first_status(conversion),
-        "transaction_scope": conversion.transaction_scope,
-    }
-    if conversion.transaction_id is not None:
-        made["transaction_id"] = conversion.transaction_id
-    if conversion.warnings:
-        made["warnings"] = conversion.warnings
-    return made
-
-
-def _first_status(conversion: Conversion) -> Attribution:
-    if conversion.test:
-        return Attribution.TEST
-    return Attribution.NO_CLICK if conversion.click_id is None else Attribution.PENDING
-
-
-@lru_cache(maxsize=CACHED_AMOUNTS)
-def _money(text: str | None) -> Decimal128 | None:
-    return None if text is None else Decimal128(Decimal(text))
-
-
 def is_notified(conversion: ConversionDocument) -> bool:
     """Return whether webhooks were notified of a pending conversion, without its click."""
     return conversion.get(_NOTIFICATION, _NOTIFICATION) is None
 
 
 def unchanged(conversion: ConversionDocument) -> dict[str, Any]:
-    """Return a filter for the stored conversion, while its notification is in the same state.
+    """Return a filter for the stored conversion, while nothing that counts has changed.
 
-    Null matches a missing field too, but no conversion changes from one to the other.
+    Null matches a missing field too, but no notification changes from one to the other.
     """
-    return {_NOTIFICATION: conversion.get("tell_at")}
-
-
-def outdated(conversion: ConversionDocument, fields: ConversionFields) -> dict[str, str]:
-    """Return the field to unset: the old state, unless `fields` set a new one."""
-    is_over = _NOTIFICATION in conversion and _NOTIFICATION not in fields
-    return {_NOTIFICATION: ""} if is_over else {}
+    return {_NOTIFICATION: conversion.get("tell_at"), "revision": conversion.get("revision")}

@@ -16,8 +16,8 @@ from tracker.conversions.document import (
     ConversionDocument,
     TransactionId,
     changed,
-    document,
 )
+from tracker.conversions.new_document import document
 from tracker.stores.mongodb.database import MongoDB
 from tracker.stores.mongodb.documents import (
     StoredId,
@@ -65,15 +65,19 @@ class Conversions:
             row["_id"]: row async for row in self._conversions.find({"_id": {"$in": list(ids)}})
         }
 
-    async def holders(self, transactions: Collection[TransactionId]) -> dict[TransactionId, int]:
-        if not transactions:
-            return {}
-        wanted = [
+    async def stored_or_holding(
+        self, ids: Collection[int], transactions: Collection[TransactionId]
+    ) -> dict[int, ConversionDocument]:
+        """Return the conversions with these ids or transaction ids, by id."""
+        wanted: list[dict[str, Any]] = [
             {"transaction_scope": stored_id(scope), "transaction_id": one}
             for scope, one in transactions
         ]
-        rows = self._conversions.find({"$or": wanted}, ["transaction_scope", "transaction_id"])
-        return {(row["transaction_scope"], row["transaction_id"]): row["_id"] async for row in rows}
+        if ids:
+            wanted.append({"_id": {"$in": list(ids)}})
+        if not wanted:
+            return {}
+        return {row["_id"]: row async for row in self._conversions.find({"$or": wanted})}
 
     async def counted(
         self,

@@ -9,8 +9,9 @@ its documents, by account:
 - Each transaction increments the number in the document of its drain number. So they commit in the
   order of their numbers, even if two drains have the drain number.
 - `position` combines the number of the transaction with an index among the account's entries.
-- `entries` are packed. A conversion has one entry, with its state, for each state that it enters.
-- `repeated` counts the last entries whose conversions the account already had in another state.
+- `entries` are packed. A conversion has one entry, with its state, for each state that it enters,
+  and each time that it is restated.
+- `repeated` counts the last entries, whose conversions the account already had.
 
 Guarantee: if that document has a number in a snapshot, the snapshot has all arrivals up to this
 number. None is stored below it later.
@@ -56,6 +57,8 @@ _STATES: Final = (
     Attribution.DUPLICATE,
     Attribution.REFUSED,
     Attribution.TEST,
+    Attribution.LATE,
+    Attribution.TOO_FAST,
 )
 """The states in entries, by number. Numbers are stored, so new states come last. Claimed
 conversions are listed only in their next state."""

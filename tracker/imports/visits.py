@@ -29,7 +29,7 @@ from tracker.imports.item import SourceVisit
 from tracker.imports.store import Import
 from tracker.ingest.batch_writer import BatchWriter, InTransaction
 from tracker.ingest.drain_number import DrainNumber
-from tracker.ingest.plan import WriteSet
+from tracker.ingest.planning.write_set import WriteSet
 from tracker.journal.journal import Journal
 from tracker.links.link import Link
 from tracker.reports.joint_counts.due_accounts import DueAccounts

@@ -18,15 +18,13 @@ from tracker.conversions.document import (
     Attribution,
     ClickAndConfig,
     ConversionDocument,
-    changed,
-    outdated,
     unchanged,
 )
 from tracker.conversions.store import Conversions
 from tracker.feeds.arrivals import Arrivals
 from tracker.ingest.calendars import AccountCalendars
 from tracker.ingest.drain_number import DrainNumber
-from tracker.ingest.plan import Move, WriteSet
+from tracker.ingest.planning.write_set import Move, WriteSet
 from tracker.reports.rollups.full_rollups import DocumentKey, FullRollups
 from tracker.reports.rollups.rollup import Calendars, Rollup
 from tracker.reports.rollups.stored_rollups import RollupWrites, StoredRollups
@@ -56,7 +54,7 @@ InTransaction = Callable[[MongoSession], Awaitable[None]]
 
 
 class WriteConflict(Exception):
-    """A part of the write set is stored already, or its event has changed its state."""
+    """A part of the write set is stored already, or its event has changed since the plan."""
 
 
 class _RollupIsStored(Exception):
@@ -160,6 +158,7 @@ class BatchWriter:
                 raise WriteConflict
         await self._check_caps(write_set.caps, session)
         due = await create_deliveries(self._database, write_set.events_to_notify(), session)
+        # Deliveries of `write_set.conversions_updated()` are created here.
         await self._insert_rollups(rollups.inserts, session)
         for statements in _pieces(rollups.updates, _DOCUMENTS_PER_COMMAND):
             await run_updates(self._database, "rollups", statements, session)
@@ -207,12 +206,13 @@ class BatchWriter:
 
 def _arrivals(write_set: WriteSet) -> Arrivals:
     """Return new clicks, and new and repeated events. Confirmed claims are new."""
-    moved = [one for one in write_set.moves if "status" in one.fields]
+    moved = [one for one in write_set.moves if one.counts_again()]
     new: list[ConversionDocument] = list(write_set.events)
     repeated: list[ConversionDocument] = []
-    for event, fields in moved:
+    for move in moved:
+        event = move.event
         is_new = event["account_id"] is None or event["status"] == Attribution.CLAIMED
-        (new if is_new else repeated).append(changed(event, fields))
+        (new if is_new else repeated).append(move.after())
     return Arrivals(write_set.clicks, new, repeated)
 
 
@@ -232,10 +232,10 @@ async def _rollup(write_set: WriteSet, calendars: Calendars) -> Rollup:
             rollup.add_event(event)
         await asyncio.sleep(0)
     for moves in _pieces(write_set.moves, _EVENTS_PER_TURN):
-        for event, fields in moves:
-            if "status" in fields:
-                rollup.add_event(event, sign=-1)
-                rollup.add_event(changed(event, fields))
+        for move in moves:
+            if move.counts_again():
+                rollup.add_event(move.event, sign=-1)
+                rollup.add_event(move.after())
         await asyncio.sleep(0)
     return rollup
 
@@ -251,12 +251,9 @@ async def _upserts(rollup: Rollup, number: int, full: Collection[DocumentKey]) -
 
 def _move(move: Move) -> dict[str, Any]:
     """Return the update. It matches nothing if another drain has changed the event."""
-    event, fields = move
+    event, fields = move.event, move.fields
     matching = {"_id": event["_id"], "status": event["status"], **unchanged(event)}
-    unset = outdated(event, fields)
-    if "expires_at" not in fields:
-        # Always unset: a settled event must not expire.
-        unset["expires_at"] = ""
+    unset = dict.fromkeys(move.removed, "")
     return {
         "q": matching,
         "u": {"$set": as_stored(fields), **({"$unset": unset} if unset else {})},

@@ -16,28 +16,29 @@ from tracker.clicks.click import Click
 from tracker.clicks.document import ClickDocument
 from tracker.clicks.services import ClickServices
 from tracker.clock import moment, now
-from tracker.conversions.conversion import Conversion
+from tracker.conversions.conversion import Conversion, Correction
 from tracker.conversions.document import (
     CLICK_FIELDS,
     Attribution,
     ConversionDocument,
     ConversionFields,
-    TransactionId,
-    check_same,
     click_and_config,
-    document,
 )
+from tracker.conversions.new_document import documents_by_id
 from tracker.conversions.resolution import claim_keys
 from tracker.conversions.services import ConversionServices
 from tracker.ingest import plan
 from tracker.ingest.batch_writer import BatchWriter, WriteConflict
 from tracker.ingest.drain_number import DrainNumber
-from tracker.ingest.plan import BatchRules, StoredPart, WriteSet, account_of
+from tracker.ingest.plan import account_of
+from tracker.ingest.planning.planned import NOTHING_STORED, StoredPart, clicks_of
+from tracker.ingest.planning.rules import BatchRules
+from tracker.ingest.planning.write_set import WriteSet
 from tracker.ingest.record import Record
 from tracker.journal.backlog import Backlog
 from tracker.links.lists.last_clicks import LastClicks
 from tracker.loops import cancel_and_wait
-from tracker.metrics import CONVERSIONS_REFUSED, DRAINED
+from tracker.metrics import CONVERSIONS_REFUSED, CORRECTIONS_DROPPED, DRAINED
 from tracker.reports.joint_counts.due_accounts import StoredTally
 from tracker.stores.services import StoreServices
 from tracker.webhooks.queue import DeliveryQueue
@@ -45,7 +46,7 @@ from tracker.webhooks.queue import DeliveryQueue
 log = structlog.get_logger(__name__)
 
 _RECORDS_PER_TURN = 200
-"""Clicks enriched (about 2 µs each), or events made, before waiting requests are served."""
+"""Clicks enriched (about 2 µs each) before waiting requests are served."""
 
 _MAX_PLANS = 5
 """Attempts at one batch. Each write conflict with another drain takes one."""
@@ -56,6 +57,8 @@ MongoDB."""
 
 _UNOWNED_CLAIM_TTL_SECONDS = 60
 """The shorter time for events without an account: strangers can send any number of them."""
+
+_IDS_IN_LOG = 5
 
 _BEHIND_MS = 60_000
 """Age of the oldest entry above which the journal may still contain overdue clicks."""
@@ -93,13 +96,14 @@ class Drain:
         """Store and count the records; stored ones change nothing. `ingest/faults` sorts errors."""
         clicks = {one.id: one for one in records if isinstance(one, Click)}
         events = [one for one in records if isinstance(one, Conversion)]
+        corrections = [one for one in records if isinstance(one, Correction)]
         documents = await self._documents(list(clicks.values()))
-        arrived = await _by_id(events)
+        arrived = await documents_by_id(events)
         checked = {one.id for one in events if one.checked}
-        write_set = await self._store(documents, arrived, checked)
+        write_set = await self._store(documents, arrived, checked, corrections)
         # The drain that stored a joined event's click has joined the other events of the click.
         joined = {one["_id"] for one in write_set.events if one["status"] != Attribution.PENDING}
-        named = _clicks_of(arrived[one] for one in arrived.keys() - joined)
+        named = clicks_of(arrived[one] for one in arrived.keys() - joined)
         # Only stored clicks: any number of events may repeat the same wrong click id.
         others = [one for one in named if one not in documents]
         stored = await self._clicks.find(others, ["_id"])
@@ -154,35 +158,52 @@ class Drain:
         return documents
 
     async def _store(
-        self, clicks: ClicksById, events: Mapping[int, ConversionDocument], checked: Collection[int]
+        self,
+        clicks: ClicksById,
+        events: Mapping[int, ConversionDocument],
+        checked: Collection[int],
+        corrections: Sequence[Correction],
     ) -> WriteSet:
-        named = _clicks_of(events.values())
+        named = clicks_of(events.values())
         clicks_of_events = {one: clicks[one] for one in named if one in clicks}
         clicks_of_events |= await self._clicks.find(named, CLICK_FIELDS)
-        stored_part = StoredPart()
+        stored_part = await self._stored_part(events, clicks_of_events, corrections)
         for _ in range(_MAX_PLANS):
-            batch_rules = await self._batch_rules(events.values(), clicks_of_events, checked)
-            write_set = plan.batch_writes(
-                clicks.values(), events, clicks_of_events, stored_part, now(), batch_rules
+            if stored_part.events:
+                others = clicks_of(stored_part.events.values()) - clicks_of_events.keys()
+                clicks_of_events |= {one: clicks[one] for one in others if one in clicks}
+                clicks_of_events |= await self._clicks.find(others, CLICK_FIELDS)
+            batch_rules = await self._batch_rules(
+                events.values(), clicks_of_events, checked, stored_part
             )
+            also = (stored_part, now(), batch_rules, corrections)
+            write_set = plan.batch_writes(clicks.values(), events, clicks_of_events, *also)
             try:
                 await self._writer.write(write_set)
             except WriteConflict:
-                stored_part = await self._stored_part(clicks, events, clicks_of_events)
+                stored_part = await self._stored_part(events, clicks_of_events, corrections, clicks)
             else:
-                DRAINED.labels("click").inc(len(write_set.clicks))
-                DRAINED.labels("event").inc(len(write_set.events))
-                self.stored.add(write_set.new_of_accounts())
-                await self.last_clicks.add(write_set.clicks)
-                _count_refused(write_set.events)
+                await self._count(write_set)
                 return write_set
         raise WriteConflict
+
+    async def _count(self, stored: WriteSet) -> None:
+        DRAINED.labels("click").inc(len(stored.clicks))
+        DRAINED.labels("event").inc(len(stored.events))
+        self.stored.add(stored.new_of_accounts())
+        await self.last_clicks.add(stored.clicks)
+        _count_refused(stored.events)
+        if stored.not_found:
+            CORRECTIONS_DROPPED.inc(len(stored.not_found))
+            ids = [one.event_id for one in stored.not_found[:_IDS_IN_LOG]]
+            log.warning("corrections of conversions that are not stored", event_ids=ids)
 
     async def _batch_rules(
         self,
         events: Collection[ConversionDocument],
         clicks: ClicksById,
         checked: Collection[int] = (),
+        stored_part: StoredPart = NOTHING_STORED,
     ) -> BatchRules:
         """Return the rules and the used caps, as far as events may break them."""
         accounts = {
@@ -197,45 +218,58 @@ class Drain:
         capped_events = [one for one in events if account_of(one, clicks) in capped]
         wanted = {which for one in capped_events if (which := click_and_config(one))}
         others = await self._events.counted(wanted, [one["_id"] for one in capped_events])
-        return BatchRules(rules, others, checked, self._pending_ttl)
+        with_currency = [one for one in events if "currency" in one]
+        restated = (*with_currency, *stored_part.events.values())
+        owners = {owner for one in restated if (owner := account_of(one, clicks)) is not None}
+        currencies = await self._rules.currencies(owners)
+        return BatchRules(rules, currencies, others, checked, self._pending_ttl)
 
     async def _stored_part(
         self,
-        clicks: ClicksById,
         events: Mapping[int, ConversionDocument],
         clicks_of_events: ClicksById,
+        corrections: Sequence[Correction],
+        clicks: ClicksById | None = None,
     ) -> StoredPart:
-        wanted = plan.transactions_of(events.values(), clicks_of_events)
-        stored = await self._clicks.find(clicks.keys(), ["_id"])
-        return StoredPart(
-            frozenset(stored),
-            await self._events.stored(events.keys()),
-            await self._events.holders(wanted),
-        )
+        """Return what is stored of a batch; without `clicks` only what it may restate.
+
+        A first plan without that would be in vain.
+        """
+        some = list(events.values())
+        if clicks is None:
+            some = [one for one in some if "restates" in one.get("report", ())]
+        wanted = plan.transactions_of(some, clicks_of_events)
+        ids = [*(() if clicks is None else events), *(one.event_id for one in corrections)]
+        stored = await self._clicks.find(clicks or (), ["_id"])
+        return StoredPart.of(await self._events.stored_or_holding(ids, wanted), stored)
 
     async def _settle(self, click_ids: Collection[bytes]) -> None:
         """Join the pending events of these stored clicks."""
         click_ids = await self._events.awaited(click_ids)
         last = 0
         while pending := await self._events.pending(click_ids, after=last):
-            clicks = await self._clicks.find(_clicks_of(pending), CLICK_FIELDS)
+            clicks = await self._clicks.find(clicks_of(pending), CLICK_FIELDS)
             await self._move(pending, clicks)
             last = pending[-1]["_id"]
 
     async def _move(self, pending: Sequence[ConversionDocument], clicks: ClicksById) -> None:
-        holders: Mapping[TransactionId, int] = {}
+        stored_part = NOTHING_STORED
         for _ in range(_MAX_PLANS):
             without_account = [one for one in pending if one["account_id"] is None]
-            batch_rules = await self._batch_rules(without_account, clicks)
-            write_set = plan.settlement_writes(pending, clicks, holders, batch_rules)
+            batch_rules = await self._batch_rules(without_account, clicks, (), stored_part)
+            write_set = plan.settlement_writes(pending, clicks, stored_part, now(), batch_rules)
             try:
                 await self._writer.write(write_set)
             except WriteConflict:
                 still = await self._events.stored([one["_id"] for one in pending])
                 pending = [one for one in still.values() if one["status"] == Attribution.PENDING]
-                holders = await self._events.holders(plan.transactions_of(pending, clicks))
+                wanted = plan.transactions_of(pending, clicks)
+                found = await self._events.stored_or_holding((), wanted)
+                stored_part = StoredPart.of(found)
+                others = await self._clicks.find(clicks_of(found.values()), CLICK_FIELDS)
+                clicks = {**others, **clicks}
             else:
-                _count_refused(fields for _, fields in write_set.moves)
+                _count_refused(one.fields for one in write_set.moves)
                 return
         raise WriteConflict
 
@@ -261,23 +295,6 @@ def _count_refused(events: Iterable[ConversionDocument | ConversionFields]) -> N
             CONVERSIONS_REFUSED.labels(event["refused"]).inc()
 
 
-def _clicks_of(events: Iterable[ConversionDocument]) -> set[bytes]:
-    return {event["click_id"] for event in events if event["click_id"] is not None}
-
-
 def _set_unique(documents: Mapping[bytes, ClickDocument], unique: Collection[bytes]) -> None:
     for click_id in unique:
         documents[click_id]["unique"] = True
-
-
-async def _by_id(events: Sequence[Conversion]) -> dict[int, ConversionDocument]:
-    """Return the documents by id. Raises EventIdTaken if two events share an id."""
-    documents: dict[int, ConversionDocument] = {}
-    for start in range(0, len(events), _RECORDS_PER_TURN):
-        for event in events[start : start + _RECORDS_PER_TURN]:
-            arrived = document(event)
-            first = documents.setdefault(event.id, arrived)
-            if first is not arrived:
-                check_same(first, arrived)
-        await asyncio.sleep(0)
-    return documents

@@ -20,6 +20,7 @@ from tracker.reports.columns import CLICK_MEASURES, Columns, Numbers, column_of
 from tracker.reports.counted import COUNTED_FIELDS
 from tracker.reports.dimensions import EVENT, HOUR, LINK, NO_KEY, DocumentKind
 from tracker.reports.rollups.money import billionths
+from tracker.reports.rollups.rollup import measured
 from tracker.stores.mongodb.documents import with_stored_ids
 from tracker.stores.mongodb.reads import MongoReads
 from tracker.visitor_dimensions import UNKNOWN
@@ -35,7 +36,7 @@ _COUNTED: Final[Mapping[DocumentKind, Mapping[str, Any]]] = {
 }
 MEASURED_FIELDS: Final[Mapping[DocumentKind, Sequence[str]]] = {
     "clicks": ("bot", "unique"),
-    "events": ("bot", "value", "payout", "link_id"),
+    "events": ("bot", "value", "payout", "link_id", "reported", "currency", "refunded_value"),
 }
 """The fields from which documents are measured. An event without a link has no click."""
 
@@ -156,7 +157,23 @@ def _of_events(rows: Sequence[Mapping[str, Any]]) -> dict[str, Numbers]:
     for name in ("value", "payout"):
         amounts = [0 if row[name] is None else billionths(row[name]) for row in rows]
         found[name] = np.array(amounts, object)
+    for number, row in enumerate(rows):
+        if "reported" in row or "currency" in row or "refunded_value" in row:
+            _count_apart(found, number, row)
     return found | {f"bot_{name}": bots * numbers for name, numbers in found.items()}
+
+
+def _count_apart(found: dict[str, Numbers], number: int, row: Mapping[str, Any]) -> None:
+    """Count an event that is not only an approved one in the account's currency."""
+    for numbers in found.values():
+        numbers[number] = 0
+    measures, money = measured(row)
+    for names, amount in zip(measures, (1, *money), strict=True):
+        for name in names:
+            if name not in found:
+                kind = object if name.endswith(("value", "payout")) else np.int64
+                found[name] = np.zeros_like(found["conversions"], kind)
+            found[name][number] = amount
 
 
 def _flags(rows: Sequence[Mapping[str, Any]], field: str) -> Numbers:

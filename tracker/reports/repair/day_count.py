@@ -32,6 +32,8 @@ served between batches."""
 
 _HOUR_MS: Final = 3_600_000
 
+_LEFT_OUT: Final = {"metadata": 0, "changes": 0}
+
 
 class DayCount(NamedTuple):
     """One day of an account, recounted and as stored, in the calendar of `zone`.
@@ -129,7 +131,7 @@ async def _count_events(
 ) -> int:
     total = 0
     matching = {**_of_day(account_id, day, calendar), "status": {"$in": list(COUNTED)}}
-    rows = reader.find_each("events", matching, {"metadata": 0}, batch_size=_ROWS_PER_READ)
+    rows = reader.find_each("events", matching, _LEFT_OUT, batch_size=_ROWS_PER_READ)
     async for event in rows:
         rollup.add_event(event)
         total += 1

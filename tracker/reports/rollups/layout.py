@@ -11,7 +11,11 @@ where a CELL has the measures that are not zero:
 
 - `clicks` of people, `unique` (the first click of a visitor on the link and day), `bots` (clicks of
   bots and prefetches);
-- `conversions`, `value` and `payout`, and their share from bots, as `bot_conversions` and so on;
+- `conversions`, `value` and `payout` of approved conversions, less `refunded_value`;
+- `pending_conversions`, `pending_value`, `rejected_conversions` and `refunded_conversions`;
+- of conversions in another currency than the account's, in any status, `other_conversions`; of
+  approved ones `other_value` and `other_payout`, in place of money elsewhere;
+- the share of bots in these, as `bot_conversions` and so on;
 - `changes` in `total` and `hour`: the number of subtracted events;
 - `corrections` in `total`, which recounts and removed clicks increment. Both only grow: they show
   that a value has moved although the sums are equal (`reports/joint_counts/fingerprints`).

@@ -14,6 +14,7 @@ from uuid import UUID
 
 from tracker import visitor_dimensions
 from tracker.calendar import DEFAULT_ZONE, Calendar
+from tracker.conversions.corrections.status import Status
 from tracker.conversions.document import COUNTED
 from tracker.reports.rollups.full_rollups import DocumentKey
 from tracker.reports.rollups.groups import Day, DocumentAdditions, Group, Measures, Numbers
@@ -36,10 +37,13 @@ _CLICKS: Final[Measures] = (("clicks",),)
 _UNIQUE: Final[Measures] = (("clicks", "unique"),)
 _BOTS: Final[Measures] = (("bots",),)
 _EVENTS: Final[Measures] = (("conversions",), *((one,) for one in MONEY))
-_BOT_EVENTS: Final[Measures] = (
-    ("conversions", "bot_conversions"),
-    *((one, f"bot_{one}") for one in MONEY),
-)
+
+
+def _with_bots(measures: Measures) -> Measures:
+    return tuple((*names, *(f"bot_{one}" for one in names)) for names in measures)
+
+
+_BOT_EVENTS: Final = _with_bots(_EVENTS)
 
 _visitor_values: Final = itemgetter(*visitor_dimensions.NAMES)
 
@@ -48,6 +52,37 @@ Calendars = Mapping[bytes, Calendar]
 
 _GroupKey = tuple[bytes, Day, Values, str, Measures]
 """Account, day, values, event configuration, measures: all but the link and its domain."""
+
+
+def measured(event: Mapping[str, Any]) -> tuple[Measures, list[int]]:
+    """Return what an event counts for, without bots' share: its measures, and kinds of money.
+
+    Pending, rejected and refunded ones are no conversions. Money in another currency than the
+    account's counts apart.
+    """
+    value, payout, refunded = (_amount(event, one) for one in (*MONEY, "refunded_value"))
+    status = event.get("reported", Status.APPROVED)
+    is_approved = status == Status.APPROVED
+    count = "conversions" if is_approved else f"{status}_conversions"
+    if "currency" in event:
+        counts = (count, "other_conversions")
+        if not is_approved:
+            return (counts,), []
+        return (counts, ("other_value",), ("other_payout",)), [value - refunded, payout]
+    if is_approved:
+        measures: Measures = ((count,), ("value",), ("payout",), ("refunded_value",))
+        return measures, [value - refunded, payout, refunded]
+    if status == Status.PENDING:
+        return ((count,), ("pending_value",)), [value]
+    if status == Status.REFUNDED:
+        is_partial = event.get("refunded_value") is not None
+        return ((count,), ("refunded_value",)), [refunded if is_partial else value]
+    return ((count,),), []
+
+
+def _amount(event: Mapping[str, Any], name: str) -> int:
+    amount = event.get(name)
+    return 0 if amount is None else billionths(amount)
 
 
 class Rollup:
@@ -96,10 +131,16 @@ class Rollup:
         if sign < 0:
             for document in self._documents_of(event, day):
                 document.count_change(hour)
-        measures = _EVENTS if event.get("bot") is None else _BOT_EVENTS
-        money = [
-            0 if (amount := event[one]) is None else sign * billionths(amount) for one in MONEY
-        ]
+        if "reported" in event or "currency" in event or "refunded_value" in event:
+            measures, money = measured(event)
+            money = [sign * one for one in money]
+            if event.get("bot") is not None:
+                measures = _with_bots(measures)
+        else:
+            measures = _EVENTS if event.get("bot") is None else _BOT_EVENTS
+            money = [
+                0 if (amount := event[one]) is None else sign * billionths(amount) for one in MONEY
+            ]
         self._add(account_id, day, link_id, domain_name, values, name, measures, sign, money)
 
     def _day_and_hour(self, document: Mapping[str, Any]) -> tuple[Day, int]:
