@@ -6,7 +6,7 @@ from typing import Final
 
 import msgspec
 
-from scripts.command import Command, OutputRow, add_account, display_name
+from scripts.command import Command, OutputRow, add_account, currency, display_name
 from tracker.access.audit import AuditObject, FieldChange, differences
 from tracker.access.principal import Author
 from tracker.accounts.accounts import Account
@@ -83,6 +83,12 @@ async def _set(services: Services, parsed: argparse.Namespace) -> list[OutputRow
         before = await services.conversions.account_rules.find(account.id)
         after = await services.conversions.account_rules.change(account.id, fields)
         changes |= differences(before, after)
+    if parsed.currency is not None:
+        settings = services.conversions.account_rules
+        known = (await settings.stored(account.id)).currency
+        await settings.set_currency(account.id, parsed.currency)
+        if known != parsed.currency:
+            changes["currency"] = FieldChange(before=known, after=parsed.currency)
     if parsed.time_zone is not None:
         zone, _ = await services.accounts.time_zones.request(account.id, parsed.time_zone)
         if zone != parsed.time_zone:
@@ -104,12 +110,13 @@ async def _account(services: Services, parsed: argparse.Namespace) -> Account:
 
 async def _show(services: Services, parsed: argparse.Namespace) -> list[OutputRow]:
     account = await _account(services, parsed)
-    rules = await services.conversions.account_rules.find(parsed.account)
+    settings = await services.conversions.account_rules.stored(parsed.account)
     calendar, at = await services.accounts.time_zones.find(parsed.account), now()
     zones = {"time_zone": calendar.zone_at(at)}
     if change := calendar.change_after(at):
         zones["time_zone_change"] = f"{change.zone} from {change.first}"
-    return [_row(account) | zones | msgspec.structs.asdict(rules)]
+    rules = msgspec.structs.asdict(settings.rules)
+    return [_row(account) | zones | {"currency": settings.currency} | rules]
 
 
 def _row(account: Account) -> OutputRow:
@@ -132,6 +139,8 @@ def main() -> None:
     add_account(change)
     about = "zone of days and hours in reports, from the next day on"
     change.add_argument("--time-zone", type=_time_zone, metavar="NAME", help=about)
+    about = "currency of its money, by ISO 4217; another one only before it has any"
+    change.add_argument("--currency", type=currency, metavar="CODE", help=about)
     for name, (kind, about) in _RULES.items():
         option = "--" + name.replace("_", "-")
         change.add_argument(

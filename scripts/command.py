@@ -18,12 +18,13 @@ import orjson
 from config import logging
 from config.settings import Settings, SettingsError, read
 from tracker.clock import day_of, start_of
-from tracker.errors import TrackerError
+from tracker.errors import BadRequest, TrackerError
 from tracker.ids import parse_id
 from tracker.service.services import Services
 from tracker.stores.builtin.stores import StoresError, attach_stores
 from tracker.stores.startup.checks import mongodb_diagnosed, redis_diagnosed
 from tracker.stores.startup.diagnosis import StoreUnavailable, UnusableStore
+from tracker.syntax.currency import checked_currency
 
 _MAX_NAME_CHARACTERS = 255
 # Control characters, and bytes from the shell that are not text.
@@ -131,6 +132,13 @@ def add_days(parser: argparse.ArgumentParser, required: bool = False) -> None:
             metavar="DAY",
             help=about if required else f"{about} [all]",
         )
+
+
+def currency(text: str) -> str:
+    try:
+        return checked_currency("currency", text)
+    except BadRequest as error:
+        raise argparse.ArgumentTypeError(error.message.partition(": ")[2]) from None
 
 
 def display_name(text: str) -> str:

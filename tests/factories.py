@@ -150,6 +150,21 @@ async def insert_links(services: Services, rows: Sequence[Document]) -> None:
     await services.stores.mongodb["link_counts"].delete_many({})
 
 
+def make_event_config(**fields: Any) -> EventConfig:
+    given: dict[str, Any] = {
+        "version": 1,
+        "id": new_id(),
+        "account_id": new_id(),
+        "name": "Purchase",
+        "pbk": "k",
+        "payout_type": PayoutType.CPA,
+        "payout": Decimal("2.50"),
+        "active": True,
+        "created_at": now(),
+    }
+    return EventConfig(**(given | fields))
+
+
 async def create_event_config(
     services: Services,
     account_id: UUID | None = None,
@@ -157,12 +172,13 @@ async def create_event_config(
     payout: str = "2.50",
     name: str = "Purchase",
     parameter_aliases: Mapping[str, str] | None = None,
+    **reports: Any,
 ) -> EventConfig:
     """Store an event configuration."""
     account_id = account_id or new_id()
     aliases = {one: AliasedParameter(other) for one, other in (parameter_aliases or {}).items()}
     of = (account_id, name, payout_type, Decimal(payout), aliases)
-    return await services.conversions.event_configs.create(*of)
+    return await services.conversions.event_configs.create(*of, **reports)
 
 
 async def create_webhook(services: Services, account_id: UUID, target_url: str = TARGET) -> Webhook:

@@ -29,7 +29,7 @@ from tests.web.table import KEYED_ENDPOINTS
 from tracker import metrics
 from tracker.access.principal import OPERATOR, SCOPES, Principal
 from tracker.access.roles import SCOPES_OF, Role
-from tracker.conversions.postbacks.fields import NAMES
+from tracker.conversions.postbacks.fields import NAMES, REPORTED
 from tracker.conversions.rules import Rule
 from tracker.errors import ErrorCode, TrackerError
 from tracker.feeds.api.clicks import ListClicks
@@ -75,7 +75,7 @@ def fields(struct: type[msgspec.Struct]) -> set[str]:
         (API, "field | required", fields(CreateShortLink) | {"account_id"}),
         (API, "field | meaning", fields(ShortLink)),
         (API, "macro", {f"{{{name}}}" for name, _ in MACROS}),
-        (API, "parameter", set(NAMES)),
+        (API, "parameter", set(NAMES | REPORTED)),
         (API, "rule", set(Rule)),
         (API, "filter", fields(ListClicks) - PAGES),
         (REPORTS, "`groupBy`", set(get_args(GroupBy))),

@@ -23,7 +23,7 @@ async def account_with(services: Services, **rules: Any) -> Account:
 
 async def cached_rules(services: Services, account_id: UUID) -> ConversionRules:
     """Return the rules that a conversion is checked by. Raises Unavailable without any store."""
-    return await services.conversions.account_rules.cached(account_id)
+    return (await services.conversions.account_rules.cached(account_id)).rules
 
 
 async def statuses(services: Services) -> list[tuple[str, str | None]]:

@@ -384,11 +384,34 @@ async def test_a_conversion_that_was_begun_is_recorded_before_the_recorder_is_cl
     services: Services,
 ) -> None:
     click_id = await create_click(services, new_id())
-    begun = services.conversions.recorder.begin(make_parameters(click_id=click_id))
+    begun: asyncio.Future[RecordedConversion] = asyncio.get_running_loop().create_future()
+    services.conversions.recorder.begin(make_parameters(click_id=click_id), "", begun)
     await services.conversions.recorder.close()
     assert begun.done()
     await scene.drained(services)
     assert (await only_event(services))["_id"] == begun.result().event_id
+
+
+async def test_a_conversion_that_memory_can_record_is_recorded_as_any_other(
+    services: Services,
+) -> None:
+    config = await create_event_config(services)
+    await record(services, pbk=config.pbk, value=Decimal(1))
+    recorder, answers = services.conversions.recorder, []
+    for _ in range(3):
+        begun: asyncio.Future[RecordedConversion] = asyncio.get_running_loop().create_future()
+        recorder.begin(make_parameters(pbk=config.pbk, value=Decimal(2)), "", begun)
+        assert not recorder._tasks
+        answers.append(begun)
+    ids = [(await one).event_id for one in answers]
+    await scene.drained(services)
+    first, *others = await scene.stored_events(services)
+    assert [one["_id"] for one in others] == ids
+    same = {"_id", "at", "value"}
+    for one in others:
+        assert {k: v for k, v in one.items() if k not in same} == {
+            k: v for k, v in first.items() if k not in same
+        }
 
 
 @pytest.mark.parametrize("queue", ["look-ups", "appends"])

@@ -1,7 +1,7 @@
 """A parameter that looks like one of ours is named in the answer, and a foreign one is not."""
 
 import json
-from urllib.parse import quote, urlencode
+from urllib.parse import urlencode
 
 import pytest
 from hypothesis import given
@@ -10,16 +10,13 @@ from hypothesis import strategies as st
 from tests.conversions.parsing import from_json
 from tracker.conversions.postbacks.aliases import (
     MAX_WARNINGS,
-    REJECTIONS,
     AliasedParameter,
-    RejectedConversion,
-    check_status,
     is_alias_now,
     warnings_of,
     with_aliases,
 )
-from tracker.conversions.postbacks.fields import NAMES, fields_in_text, merged
-from tracker.conversions.postbacks.parameters import checked_parameters, parse_text
+from tracker.conversions.postbacks.fields import NAMES
+from tracker.conversions.postbacks.parameters import parse_text
 
 
 def warned(query: str) -> tuple[str, ...]:
@@ -35,6 +32,12 @@ def warned(query: str) -> tuple[str, ...]:
         *((name, "transaction_id") for name in ("order_id", "orderId", "Transaction_Id")),
         *((name, "value") for name in ("payout", "amount", "Value", "revenue")),
         ("Metadata", "metadata"),
+        *(
+            (name, "status")
+            for name in ("Status", "conversion_status", "conversionStatus", "state")
+        ),
+        ("Currency", "currency"),
+        ("occurredAt", "occurred_at"),
     ],
 )
 def test_a_similar_name_is_told_with_the_right_one(name: str, parameter: str) -> None:
@@ -58,34 +61,6 @@ def test_a_similar_name_of_the_postback_key_is_told() -> None:
 )
 def test_a_foreign_name_and_one_whose_parameter_was_sent_are_not_told(rest: str) -> None:
     assert warned(f"pbk=k&{rest}") == ()
-
-
-@pytest.mark.parametrize(
-    "name", ["status", "Status", "conversion_status", "conversionStatus", "state"]
-)
-def test_a_status_is_told_and_one_that_means_rejected_is_refused(name: str) -> None:
-    known = "&".join(f"sub{number}=x" for number in range(3))
-    for value in ("approved", "{status}", "2", "rejected-not"):
-        read = parse_text(f"pbk=k&{known}&{name}={value}".encode())
-        check_status(read)
-        assert warnings_of(read) == (f"{name}: ignored; only words such as rejected are read",)
-    for word in (*REJECTIONS, "Rejected", " FRAUD "):
-        sent = word.encode() if word in REJECTIONS else quote(word).encode()
-        reads = [parse_text(b"pbk=k&%b=%b" % (name.encode(), sent))]
-        reads.append(from_json(json.dumps({"pbk": "k", name: word}).encode()))
-        reads.append(parse_text(b"pbk=k&%b=%b" % (quote(f"[{name}]").encode(), sent)))
-        both = merged(fields_in_text(b"pbk=k&%b=%b" % (name.encode(), sent)), {name: "approved"})
-        for read in (*reads, checked_parameters(both)):
-            with pytest.raises(RejectedConversion) as refused:
-                check_status(read)
-            assert refused.value.message == (
-                f"status: {word.strip().lower()}, so nothing is recorded"
-            )
-
-
-@pytest.mark.parametrize("rest", ["value=1", "stated=rejected", "statuses=rejected", "a=rejected"])
-def test_what_is_no_status_refuses_nothing(rest: str) -> None:
-    check_status(parse_text(f"pbk=k&{rest}".encode()))
 
 
 def test_a_filler_under_an_alias_is_still_told_where_other_ignored_names_are_not() -> None:

@@ -96,6 +96,7 @@ def test_rules_against_forged_conversions_are_set_and_shown(run: Run) -> None:
     (shown,) = run.rows("accounts", "show", *named)
     off = {
         "time_zone": "UTC",
+        "currency": None,
         "require_pbk": False,
         "no_negative_values": False,
         "max_value": None,

@@ -33,6 +33,26 @@ def test_a_configuration_is_made_and_found_by_its_postback_key(
     assert (entry.target.id, entry.target.name) == (found.id, "Purchase")
 
 
+def test_how_reports_are_read_is_set_with_a_configuration(run: Run, account_id: str) -> None:
+    options = (
+        "--statuses",
+        "Hold=pending,upsell=count",
+        "--window-days",
+        "30",
+        "--currency",
+        "usd",
+    )
+    refused = run("event_configs", *arguments(account_id, *options))
+    assert "currency: the account has none yet" in refused.stderr
+    run("accounts", "set", "--account", account_id, "--currency", "EUR")
+    (made,) = run.rows("event_configs", *arguments(account_id, *options, "--on-repeat", "first"))
+    assert made["statuses"] == "hold=pending,upsell=count"
+    assert (made["unknown_status"], made["on_repeat"]) == ("pending", "first")
+    assert (made["window_days"], made["min_seconds"], made["currency"]) == (30, None, "USD")
+    for option, wrong in (("--statuses", "a=sold"), ("--min-seconds", "0"), ("--currency", "EURO")):
+        assert run("event_configs", *arguments(account_id, option, wrong)).returncode == 2
+
+
 @pytest.mark.parametrize("sent", ["revshare", "REVSHARE", "RevShare"])
 def test_a_payout_type_may_be_in_any_case(run: Run, account_id: str, sent: str) -> None:
     (made,) = run.rows("event_configs", *arguments(account_id, "--payout-type", sent))

@@ -1,16 +1,18 @@
-"""The rules of accounts, as they are stored and cached.
+"""The rules and the currency of accounts, as they are stored and cached.
 
 Guarantee: every process sees a change within a second.
 """
 
 from collections.abc import Collection, Mapping
 from decimal import Decimal
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
 import msgspec
+import pymongo
 from bson import Decimal128
 
+from tracker.conversions.document import Attribution
 from tracker.conversions.rules import NO_RULES, ConversionRules, Rule
 from tracker.errors import BadRequest, NotFound
 from tracker.metrics import CONVERSIONS_REFUSED
@@ -25,18 +27,25 @@ for _rule in Rule:
     CONVERSIONS_REFUSED.labels(_rule)
 
 
+_MONEY_SECONDS: Final = 10
+
+
 class CachedRules(Versioned, frozen=True, kw_only=True):
-    """The cached rules of an account."""
+    """The cached rules of an account, and its currency: a code of ISO 4217, None for units."""
 
     rules: ConversionRules
+    currency: str | None = None
 
+
+_UNKNOWN: Final = CachedRules(version=0, rules=NO_RULES)
+"""The rules of an account that is not stored."""
 
 RulesCache = Cache[CachedRules]
 
 
 def rules_cache(stores: StoreServices, max_values: int) -> RulesCache:
     """Build the cache of rules. Its keys are `keys.account(account_id)`."""
-    fields = ["version", "conversion_rules"]
+    fields = ["version", "conversion_rules", "currency"]
     lookup = FieldLookup(stores.mongodb.reads, "accounts", "_id", fields, _cached, UUID)
     return Cache(stores.copies, CachedRules, lookup, max_values)
 
@@ -46,17 +55,18 @@ class AccountRules:
 
     def __init__(self, mongodb: MongoDB, cache: RulesCache) -> None:
         self._accounts = mongodb["accounts"]
+        self._events = mongodb["events"]
         self._reads = mongodb.reads.with_binary_ids()
         self._cache = cache
 
-    def peek(self, account_id: UUID) -> ConversionRules | None:
+    def peek(self, account_id: UUID) -> CachedRules | None:
         """Return the rules in memory; None: ask `cached`."""
         entry = self._cache.peek(keys.account(account_id))
-        return None if entry is None else _rules_in(entry.value)
+        return None if entry is None else entry.value or _UNKNOWN
 
-    async def cached(self, account_id: UUID) -> ConversionRules:
+    async def cached(self, account_id: UUID) -> CachedRules:
         """Return the rules in memory or a store. Raises Unavailable if none answers."""
-        return _rules_in(await self._cache.get(keys.account(account_id)))
+        return await self._cache.get(keys.account(account_id)) or _UNKNOWN
 
     async def set_by(self, account_ids: Collection[bytes]) -> dict[bytes, ConversionRules]:
         """Return the rules of accounts that have set any, by one query of MongoDB."""
@@ -76,29 +86,50 @@ class AccountRules:
         return {bytes(row["_id"]): row["currency"] for row in rows}
 
     async def find(self, account_id: UUID) -> ConversionRules:
-        """Return the rules as MongoDB has them. Raises NotFound if there is no such account."""
-        row = await self._accounts.find_one({"_id": account_id}, ["conversion_rules"])
+        """Return the rules as `stored` does."""
+        return (await self.stored(account_id)).rules
+
+    async def stored(self, account_id: UUID) -> CachedRules:
+        """Return what MongoDB has. Raises NotFound if there is no such account."""
+        row = await self._accounts.find_one({"_id": account_id}, ["conversion_rules", "currency"])
         if row is None:
             raise NotFound("account: not found")
-        return _rules(row)
+        return _cached(row)
 
     async def change(self, account_id: UUID, fields: Mapping[str, Any]) -> ConversionRules:
         """Set checked `fields` of the rules. Raises NotFound if there is no such account.
 
         Raises Unavailable if Redis is unavailable, because it would serve the old copy.
         """
+        changed = {f"conversion_rules.{one}": _stored(value) for one, value in fields.items()}
+        return (await self._set(account_id, changed)).rules
+
+    async def set_currency(self, account_id: UUID, currency: str) -> None:
+        """Set a checked code. Raises as `change`, and BadRequest if stored money has another one.
+
+        An account without a currency may get one: its money is in it from then on.
+        """
+        before = (await self.stored(account_id)).currency
+        if before == currency:
+            return
+        if before is not None and await self._has_money(account_id):
+            raise BadRequest("currency: cannot be changed, because conversions have money in it")
+        await self._set(account_id, {"currency": currency})
+
+    async def _has_money(self, account_id: UUID) -> bool:
+        """Use the index of the log. Conversions of no amount are passed over, most often few."""
+        money = [{one: {"$nin": [None, Decimal128("0")]}} for one in ("value", "payout")]
+        matching = {"account_id": account_id, "status": {"$in": list(Attribution)}, "$or": money}
+        with pymongo.timeout(_MONEY_SECONDS):
+            return await self._events.find_one(matching, ["_id"], hint="log") is not None
+
+    async def _set(self, account_id: UUID, changed: Mapping[str, Any]) -> CachedRules:
         name = keys.account(account_id)
         await self._cache.begin_update(name)
-        changed = {f"conversion_rules.{one}": _stored(value) for one, value in fields.items()}
         update = {"$set": changed, "$inc": {"version": 1}}
         cached = _cached(await updated(self._accounts, {"_id": account_id}, update, "account"))
         await self._cache.changed(name, cached, cached.version)
-        return cached.rules
-
-
-def _rules_in(cached: CachedRules | None) -> ConversionRules:
-    """Return NO_RULES if the account is not stored."""
-    return NO_RULES if cached is None else cached.rules
+        return cached
 
 
 def refusal(rules: ConversionRules, broken: Rule) -> BadRequest:
@@ -126,4 +157,6 @@ def _rules(row: Mapping[str, Any]) -> ConversionRules:
 
 
 def _cached(row: Mapping[str, Any]) -> CachedRules:
-    return CachedRules(version=row.get("version", 0), rules=_rules(row))
+    return CachedRules(
+        version=row.get("version", 0), rules=_rules(row), currency=row.get("currency")
+    )

@@ -7,7 +7,7 @@ with the append. While Redis is unavailable or full, a unique index of MongoDB d
 import asyncio
 import contextlib
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, Generic, TypeVar
 from uuid import UUID
 
 from msgspec import Struct
@@ -16,6 +16,7 @@ from pymongo.errors import PyMongoError
 
 from tracker.clock import moment, now_ms
 from tracker.conversions.conversion import Conversion
+from tracker.conversions.corrections.status import OnRepeat
 from tracker.conversions.document import REPEATED
 from tracker.conversions.look_ups import LOOK_UP_SECONDS, LookUps
 from tracker.conversions.postbacks.aliases import SHARED_ID
@@ -24,9 +25,12 @@ from tracker.conversions.store import Conversions
 from tracker.errors import Unavailable
 from tracker.journal.appender import CLAIM_SECONDS, Claim
 from tracker.journal.journal import Journal
+from tracker.stores.batch import Waiter
 from tracker.stores.breaker import answer_within
 from tracker.stores.mongodb.database import MongoDB
 from tracker.stores.redis.memory_budget import Budget, OptionalWrite
+
+Result = TypeVar("Result")
 
 MAX_CLAIMS: Final = 8
 """Fewer than motor has threads. Waiting here does not count as a failure of MongoDB."""
@@ -99,6 +103,25 @@ def _counted(first: int, repeated: _Repeated) -> UpdateOne:
     )
 
 
+class _AppendWaiter(Generic[Result]):
+    """Hands a result on once a conversion is durable."""
+
+    __slots__ = ("_result", "_waiter")
+
+    def __init__(self, waiter: Waiter[Result], result: Result) -> None:
+        self._waiter = waiter
+        self._result = result
+
+    def done(self) -> bool:
+        return self._waiter.done()
+
+    def set_result(self, _: int | None) -> None:
+        self._waiter.set_result(self._result)
+
+    def set_exception(self, error: Exception) -> None:
+        self._waiter.set_exception(error)
+
+
 class ConversionAppender:
     """Appends conversions, and claims their transaction ids."""
 
@@ -130,9 +153,10 @@ class ConversionAppender:
         if first is None and also_claimed:
             claims = claim_keys(transaction_id, scopes, self._journal.partitions)
             first = await self._journal.holder(claims)
-        if first is not None:
-            self._repeats.record(first)
         return first
+
+    def record_repeat(self, first: int) -> None:
+        self._repeats.record(first)
 
     async def is_shared(self, first: int, click_id: UUID) -> bool:
         """Return whether `click_id` repeats the transaction id of another click, and store that."""
@@ -144,15 +168,22 @@ class ConversionAppender:
     async def append(self, conversion: Conversion, scopes: Sequence[UUID]) -> int:
         """Append `conversion`; return its id, or the id of the first with its transaction id.
 
+        Without `scopes` nothing is claimed. A restatement is appended even if it is not the first.
         Raises Unavailable if it cannot be made durable, or no store knows the first one.
         """
-        if conversion.transaction_id is None:
+        if conversion.transaction_id is None or not scopes:
             await self._journal.append(conversion)
             return conversion.id
-        first = await self._append_once(conversion, scopes)
-        if first != conversion.id:
-            self._repeats.record(first)
-        return first
+        return await self._append_once(conversion, scopes)
+
+    def append_and_notify(
+        self, conversion: Conversion, waiter: Waiter[Result], result: Result
+    ) -> None:
+        """Append a conversion without texts of its sender, and hand `result` to `waiter`.
+
+        Raises Unavailable if too many wait.
+        """
+        self._journal.append_and_notify(conversion, _AppendWaiter(waiter, result))
 
     async def _append_once(self, conversion: Conversion, scopes: Sequence[UUID]) -> int:
         names = claim_keys(conversion.transaction_id, scopes, self._journal.partitions)
@@ -166,6 +197,9 @@ class ConversionAppender:
             # The budget of Redis is used up. If MongoDB fails too, the drain decides.
             with contextlib.suppress(Unavailable):
                 return await self._claim_in_mongodb(conversion, scopes)
+        report = conversion.report
+        if holder != conversion.id and report and report.on_repeat == OnRepeat.UPDATE:
+            await self._journal.append(conversion)
         return holder
 
     async def _claim_in_mongodb(self, conversion: Conversion, scopes: Sequence[UUID]) -> int:

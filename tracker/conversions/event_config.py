@@ -13,8 +13,10 @@ from uuid import UUID
 from bson import Decimal128
 
 from tracker.clock import now, now_ms
+from tracker.conversions.corrections.status import OnRepeat, Status
 from tracker.conversions.postbacks.aliases import AliasedParameter, Aliases
 from tracker.conversions.postbacks.parameters import AMOUNT_DECIMALS, checked_amount
+from tracker.conversions.postbacks.words import Meaning
 from tracker.errors import NotFound
 from tracker.ids import new_id, new_secret
 from tracker.limits.allowance import Allowance
@@ -28,6 +30,9 @@ from tracker.stores.redis import keys
 from tracker.stores.services import StoreServices
 
 MAX_PAYOUT: Final = 10**9
+MAX_WINDOW_DAYS: Final = 400
+MAX_MIN_SECONDS: Final = 86_400
+_PAIRS: Final = ("parameter_aliases", "statuses")
 _NOT_ARCHIVED: Final = {"archived": {"$ne": True}}
 
 
@@ -48,7 +53,14 @@ class PayoutType(StrEnum):
 
 
 class EventConfig(Versioned, frozen=True, kw_only=True):
-    """An event configuration. An `archived` one stays stored for its conversions."""
+    """An event configuration. An `archived` one stays stored for its conversions.
+
+    - `statuses`: the network's words. One of 1.0.0 has no `unknown_status`: other words change
+      nothing there.
+    - `on_repeat`: None for `update` with a status, else `first`.
+    - `window_days`, `min_seconds`: the allowed time since the click, None for any.
+    - `currency` of conversions that bring none, None for the account's.
+    """
 
     id: UUID
     account_id: UUID
@@ -59,6 +71,12 @@ class EventConfig(Versioned, frozen=True, kw_only=True):
     active: bool
     archived: bool = False
     parameter_aliases: Mapping[str, AliasedParameter] = {}
+    statuses: Mapping[str, Meaning] = {}
+    unknown_status: Status = Status.APPROVED
+    on_repeat: OnRepeat | None = None
+    window_days: int | None = None
+    min_seconds: int | None = None
+    currency: str | None = None
     created_at: datetime
 
     def payout_of(self, value: Decimal | None) -> Decimal:
@@ -109,8 +127,9 @@ class EventConfigs:
         payout_type: PayoutType,
         payout: Decimal,
         parameter_aliases: Aliases | None = None,
+        **reports: Any,
     ) -> EventConfig:
-        """Store a new configuration with a new postback key."""
+        """Store a new configuration with a new postback key. `reports`: further checked fields."""
         config = EventConfig(
             version=now_ms(),
             id=new_id(),
@@ -122,6 +141,7 @@ class EventConfigs:
             active=True,
             parameter_aliases=parameter_aliases or {},
             created_at=now(),
+            **{"unknown_status": Status.PENDING, **reports},
         )
         await self._configs.insert_one(_stored(as_document(config)))
         await self._cache.created(keys.event_config(config.pbk), config)
@@ -168,6 +188,11 @@ class EventConfigs:
         await self._cache.changed(key, _if_active(changed), changed.version)
         return changed
 
+    def peek(self, pbk: str) -> EventConfig | None:
+        """Return the active configuration if memory has it; None: ask `by_postback_key`."""
+        entry = self._cache.peek(keys.event_config(pbk))
+        return None if entry is None else entry.value
+
     async def by_postback_key(self, pbk: str, client: str = "") -> EventConfig | None:
         """Return the active configuration, if any. `client` is the sender's address.
 
@@ -182,16 +207,16 @@ def _if_active(config: EventConfig) -> EventConfig | None:
 
 
 def _stored(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Store money exactly, and aliases as pairs: a sender's names never become field names."""
+    """Store money exactly, and aliases as pairs: senders' names never become field names."""
     stored = dict(fields)
     if "payout" in fields:
         stored["payout"] = Decimal128(fields["payout"])
-    if "parameter_aliases" in fields:
-        stored["parameter_aliases"] = [list(one) for one in fields["parameter_aliases"].items()]
+    for name in _PAIRS:
+        if name in fields:
+            stored[name] = [list(one) for one in fields[name].items()]
     return stored
 
 
 def _config(row: dict[str, Any]) -> EventConfig:
-    aliases = dict(row.get("parameter_aliases", ()))
-    read = {**row, "payout": row["payout"].to_decimal(), "parameter_aliases": aliases}
-    return as_struct(EventConfig, read)
+    pairs = {name: dict(row.get(name, ())) for name in _PAIRS}
+    return as_struct(EventConfig, {**row, **pairs, "payout": row["payout"].to_decimal()})

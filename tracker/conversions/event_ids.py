@@ -96,12 +96,13 @@ class EventIds:
 
     async def next(self) -> int:
         """Return a new id. Raises Unavailable if memory, MongoDB and the file have none."""
-        while (one := self._from_memory()) is None:  # a crowd may use up a block at once
+        while (one := self.next_in_memory()) is None:  # a crowd may use up a block at once
             if not await asyncio.shield(self._fetching_task()):
                 raise Unavailable("storage is unavailable; try again")
         return one
 
-    def _from_memory(self) -> int | None:
+    def next_in_memory(self) -> int | None:
+        """Return a new id; None: ask `next`."""
         if not self._blocks:
             return None
         first = self._blocks[0]

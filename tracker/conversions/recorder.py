@@ -8,23 +8,35 @@ Guarantee: a refused conversion is not recorded, and an answered one is durable.
 import asyncio
 from contextvars import Context
 from decimal import Decimal
+from functools import partial
 from typing import Final, NamedTuple
 from uuid import UUID
 
 from msgspec.structs import replace
 
-from tracker.conversions.account_rules import AccountRules, refusal
+from tracker.conversions.account_rules import AccountRules, CachedRules, refusal
 from tracker.conversions.append import ConversionAppender
+from tracker.conversions.corrections.status import OnRepeat, is_click_key
 from tracker.conversions.event_config import EventConfig, EventConfigs
 from tracker.conversions.event_ids import EventIds
 from tracker.conversions.look_ups import LOOK_UP_SECONDS, LookUps
-from tracker.conversions.postbacks.aliases import MAX_WARNINGS, SHARED_ID, check_status, warnings_of
+from tracker.conversions.postbacks.aliases import MAX_WARNINGS, SHARED_ID, warnings_of
 from tracker.conversions.postbacks.parameters import ConversionParameters
-from tracker.conversions.resolution import account_of, apply_config, conversion_of, scopes_of
-from tracker.conversions.rules import ConversionRules
+from tracker.conversions.resolution import (
+    Reported,
+    account_of,
+    conversion_of,
+    currency_of,
+    lacks_value,
+    read_by,
+    report_of,
+    scopes_of,
+    value_required,
+)
 from tracker.errors import RateLimited, Unavailable
 from tracker.limits.allowance import Allowance
 from tracker.metrics import PENDING_REFUSED
+from tracker.stores.batch import Waiter
 from tracker.stores.breaker import answer_within
 
 _METADATA_BYTES_PER_CONVERSION: Final = 1024
@@ -35,9 +47,10 @@ _RETRY_SECONDS: Final = 10
 
 
 class RecordedConversion(NamedTuple):
-    """A recorded conversion, or the earlier one with its transaction id if it `is_duplicate`.
+    """A recorded conversion, or the earlier one that it repeats.
 
-    While no store knows that, `is_duplicate` is False, and the drain decides.
+    Then it `is_duplicate`, or `is_updated` if it restates the earlier one. While no store knows
+    that, both are False, and the drain decides.
     """
 
     event_id: int
@@ -45,6 +58,7 @@ class RecordedConversion(NamedTuple):
     click_named: bool = False
     is_duplicate: bool = False
     warnings: tuple[str, ...] = ()
+    is_updated: bool = False
 
 
 class Recorder:
@@ -69,15 +83,58 @@ class Recorder:
         self._tasks: set[asyncio.Task[RecordedConversion]] = set()
 
     def begin(
-        self, parameters: ConversionParameters, client: str = ""
-    ) -> asyncio.Task[RecordedConversion]:
-        """Record in a task that `close` waits for."""
+        self, parameters: ConversionParameters, client: str, waiter: Waiter[RecordedConversion]
+    ) -> None:
+        """Record as `record` does, and notify `waiter`. `close` waits for what has begun."""
+        try:
+            if self._begin_in_memory(parameters, waiter):
+                return
+        except Unavailable as error:
+            waiter.set_exception(error)
+            return
         task = asyncio.get_running_loop().create_task(
             self.record(parameters, client), context=Context()
         )
         self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-        return task
+        task.add_done_callback(partial(self._end, waiter))
+
+    def _begin_in_memory(
+        self, parameters: ConversionParameters, waiter: Waiter[RecordedConversion]
+    ) -> bool:
+        """Append a plain conversion by postback key, if memory knows all that it needs.
+
+        Without a task it takes half as long. Return False if it needs `record`.
+        """
+        pbk, value = parameters.pbk, parameters.value
+        if pbk is None or parameters.click_id is not None or parameters.transaction_id is not None:
+            return False
+        if parameters.others or parameters.metadata is not None:
+            return False
+        config = self._configs.peek(pbk)
+        if config is None or config.on_repeat or config.currency or lacks_value(config, value):
+            return False
+        account = self._rules.peek(config.account_id)
+        if account is None or account.rules.broken_by(True, value):
+            return False
+        event_id = self._event_ids.next_in_memory()
+        if event_id is None:
+            return False
+        warnings = warnings_of(parameters)
+        recorded = RecordedConversion(event_id, click_found=False, warnings=warnings)
+        new = conversion_of(event_id, parameters, config, config.account_id, (), True, warnings)
+        self._appender.append_and_notify(new, waiter, recorded)
+        return True
+
+    def _end(
+        self, waiter: Waiter[RecordedConversion], task: asyncio.Task[RecordedConversion]
+    ) -> None:
+        self._tasks.discard(task)
+        if task.cancelled():
+            waiter.set_exception(Unavailable("the service stops; try again"))
+        elif error := task.exception():
+            waiter.set_exception(error)  # type: ignore[arg-type]
+        else:
+            waiter.set_result(task.result())
 
     async def record(
         self, parameters: ConversionParameters, client: str = ""
@@ -88,7 +145,13 @@ class Recorder:
         Raises Unavailable if it cannot be made durable, or no store knows whether it is a repeat.
         Then it may still be recorded, and sending it again is safe.
         """
-        config, parameters = await self._configured(parameters, client)
+        config = None
+        if parameters.pbk is not None:
+            config = await self._configs.by_postback_key(parameters.pbk, client)
+        parameters, reported = read_by(config, parameters)
+        restates = reported.on_repeat is OnRepeat.UPDATE and parameters.transaction_id is not None
+        if not restates and lacks_value(config, parameters.value, reported):
+            raise value_required()
         owner_id = None
         if parameters.click_id is not None:
             # None if the click is not stored yet, or MongoDB does not answer.
@@ -96,38 +159,58 @@ class Recorder:
         account_id = account_of(config, owner_id)
         if account_id is None:
             self._allow_without_account(parameters, client)
-        rules = await self._rules_of(account_id)
-        broken = rules and rules.broken_by(config is not None, parameters.value)
-        scopes = scopes_of(parameters, config, account_id)
-        warnings = warnings_of(parameters)
-        first, event_id = None, None
-        if parameters.transaction_id is not None:
-            first = await self._appender.find_first(parameters.transaction_id, scopes, bool(broken))
-        if first is None:
-            if rules and broken:
-                raise refusal(rules, broken)
-            event_id = await self._event_ids.next()
-            checked = rules is not None
-            new = conversion_of(event_id, parameters, config, account_id, scopes, checked, warnings)
-            first = await self._appender.append(new, scopes)
+        account = await self._account(account_id)
+        draft = _Draft(parameters, reported, config, account_id, account, restates)
+        first, event_id, warnings = await self._append(draft)
         is_repeat = first != event_id
+        if is_repeat and not restates:
+            self._appender.record_repeat(first)
         return RecordedConversion(
             first,
             click_found=owner_id is not None,
             click_named=parameters.click_id is not None,
-            is_duplicate=is_repeat,
+            is_duplicate=is_repeat and not restates,
             warnings=await self._warned(parameters, first, warnings) if is_repeat else warnings,
+            is_updated=is_repeat and restates,
         )
 
-    async def _configured(
-        self, parameters: ConversionParameters, client: str
-    ) -> tuple[EventConfig | None, ConversionParameters]:
-        """Return the event configuration, and the parameters by its names."""
-        if parameters.pbk is None:
-            check_status(parameters)
-            return None, parameters
-        found = await self._configs.by_postback_key(parameters.pbk, client)
-        return apply_config(found, parameters)
+    async def _append(self, draft: "_Draft") -> tuple[int, int | None, tuple[str, ...]]:
+        """Append, unless it is a mere repeat. Return the ids of the first and of the new one.
+
+        The third are its warnings.
+        """
+        parameters, reported, config, account_id, account, restates = draft
+        value = parameters.value if reported.counts_value else None
+        broken = account and account.rules.broken_by(config is not None, value)
+        lacking = lacks_value(config, parameters.value, reported)
+        scopes: tuple[UUID, ...] = ()
+        first = None
+        if parameters.transaction_id is not None and reported.on_repeat is not OnRepeat.COUNT:
+            scopes = scopes_of(parameters, config, account_id)
+            first = await self._appender.find_first(
+                parameters.transaction_id, scopes, also_claimed=bool(broken) or lacking
+            )
+        if account and broken and (first is None or restates):
+            raise refusal(account.rules, broken)
+        if first is None and lacking:
+            raise value_required()
+        currency, warnings = currency_of(parameters, config, account)
+        warnings = (*reported.warnings, *warnings, *warnings_of(parameters))[:MAX_WARNINGS]
+        if first is not None and not restates:
+            return first, None, warnings
+        event_id = await self._event_ids.next()
+        new = conversion_of(
+            event_id,
+            parameters,
+            config,
+            account_id,
+            scopes or (UUID(int=event_id),),
+            account is not None,
+            warnings,
+            report_of(parameters, reported, config, currency),
+        )
+        appended = await self._appender.append(new, scopes if first is None else ())
+        return appended if first is None else first, event_id, warnings
 
     async def _warned(
         self, parameters: ConversionParameters, earlier: int, warnings: tuple[str, ...]
@@ -137,7 +220,7 @@ class Recorder:
         An id such as `0` or `unknown` may be a filler that all conversions share. That shows when
         their clicks differ.
         """
-        if parameters.click_id is None:
+        if parameters.click_id is None or is_click_key(parameters.transaction_id or ""):
             return warnings
         if await self._appender.is_shared(earlier, parameters.click_id):
             return (SHARED_ID, *warnings)[:MAX_WARNINGS]
@@ -155,7 +238,8 @@ class Recorder:
         parameters = ConversionParameters(
             pbk=config.pbk, click_id=click_id, value=value, metadata=None, transaction_id=None
         )
-        apply_config(config, parameters)
+        if lacks_value(config, value):
+            raise value_required()
         event_id = await self._event_ids.next()
         conversion = conversion_of(event_id, parameters, config, config.account_id, (), True)
         return await self._appender.append(replace(conversion, test=True), ())
@@ -181,8 +265,8 @@ class Recorder:
                 _RETRY_SECONDS,
             )
 
-    async def _rules_of(self, account_id: UUID | None) -> ConversionRules | None:
-        """Return the rules. If they or the account are unknown, return None: the drain checks."""
+    async def _account(self, account_id: UUID | None) -> CachedRules | None:
+        """Return rules and currency. If they or the account are unknown: None; the drain checks."""
         if account_id is None:
             return None
         if known := self._rules.peek(account_id):
@@ -194,3 +278,14 @@ class Recorder:
         except (Unavailable, TimeoutError) as error:
             self._mongodb.record_failure(error)
             return None
+
+
+class _Draft(NamedTuple):
+    """A conversion to append. `account` is None if its rules are not known."""
+
+    parameters: ConversionParameters
+    reported: Reported
+    config: EventConfig | None
+    account_id: UUID | None
+    account: CachedRules | None
+    restates: bool

@@ -48,11 +48,13 @@ class Reason(StrEnum):
     TRANSACTION_ID = "transaction_id"
     METADATA = "metadata"
     STATUS = "status"
+    CURRENCY = "currency"
+    OCCURRED_AT = "occurred_at"
     RATE = "rate"
     REQUEST = "request"
 
 
-_REFUSING: Final = (200, 400, 404, 413, 429)
+_REFUSING: Final = (400, 404, 413, 429)
 _BY_FIELD: Final = {**{one.value: one for one in Reason}, "txid": Reason.TRANSACTION_ID}
 _BY_STATUS: Final = {429: Reason.RATE, 413: Reason.REQUEST}
 

@@ -1,33 +1,143 @@
-"""Resolution of a conversion: its account, and the scopes of its transaction id. Pure."""
+"""Resolution of a conversion: its account, status, and the scopes of its transaction id. Pure."""
 
 from collections.abc import Sequence
+from typing import Final, NamedTuple
 from uuid import UUID
 
+from msgspec.structs import replace
+
 from tracker.clock import now_ms
-from tracker.conversions.conversion import Conversion
+from tracker.conversions.account_rules import CachedRules
+from tracker.conversions.conversion import Conversion, Report
+from tracker.conversions.corrections.status import OnRepeat, Status, click_key
 from tracker.conversions.event_config import EventConfig, PayoutType
-from tracker.conversions.postbacks.aliases import check_status, with_aliases
+from tracker.conversions.postbacks.aliases import with_aliases, with_similar_status
 from tracker.conversions.postbacks.parameters import ConversionParameters
+from tracker.conversions.postbacks.words import Meaning, Meanings, meaning_of
 from tracker.errors import BadRequest, NotFound
 from tracker.journal.partitions import partition_of_transaction_id
 from tracker.stores.redis import keys
 
+_NO_CURRENCY: Final = "currency: ignored, because the account has none"
+_NO_STATUSES: Final[Meanings] = {}
 
-def apply_config(
+
+class Reported(NamedTuple):
+    """The status of a conversion, None if no word of one was sent, and what a repeat does."""
+
+    status: Status | None = None
+    unknown_word: str | None = None
+    on_repeat: OnRepeat = OnRepeat.FIRST
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def counts_value(self) -> bool:
+        return self.status not in (Status.REJECTED, Status.REFUNDED)
+
+
+_NOTHING: Final = Reported()
+
+
+def read_by(
     config: EventConfig | None, parameters: ConversionParameters
-) -> tuple[EventConfig, ConversionParameters]:
-    """Check the configuration of a postback key, and apply its aliases to the conversion.
+) -> tuple[ConversionParameters, Reported]:
+    """Read names and words as the configuration of the postback key says, or as all do.
 
-    Raises NotFound without a configuration, BadRequest for a bad alias or a missing value,
-    RejectedConversion for a status that says so.
+    Raises NotFound if there should be one, BadRequest for a bad alias.
     """
-    if config is None:
+    if config is None and parameters.pbk is not None:
         raise NotFound("pbk: no active event configuration has this postback key")
-    parameters = with_aliases(parameters, config.parameter_aliases)
-    check_status(parameters)
-    if config.payout_type is PayoutType.REV_SHARE and parameters.value is None:
-        raise BadRequest("value: required, because the payout type is RevShare")
-    return config, parameters
+    if parameters.others:
+        statuses = config.statuses if config else _NO_STATUSES
+        parameters = with_aliases(parameters, config.parameter_aliases if config else {})
+        parameters = with_similar_status(parameters, statuses)
+    reported = _reported(config, parameters.status)
+    if (
+        parameters.transaction_id is None
+        and reported.status is not None
+        and config is not None
+        and parameters.click_id is not None
+        and reported.on_repeat is not OnRepeat.COUNT
+    ):
+        parameters = replace(parameters, transaction_id=click_key(parameters.click_id))
+    return parameters, reported
+
+
+def _reported(config: EventConfig | None, word: str | None) -> Reported:
+    configured = config.on_repeat if config else None
+    if word is None:
+        return _NOTHING if configured is None else Reported(on_repeat=configured)
+    meaning = meaning_of(word, config.statuses if config else _NO_STATUSES)
+    on_repeat = configured or OnRepeat.UPDATE
+    if meaning is Meaning.COUNT:
+        return Reported(Status.APPROVED, on_repeat=OnRepeat.COUNT)
+    if meaning is not None:
+        return Reported(Status(meaning), on_repeat=on_repeat)
+    if config is None:
+        return Reported(warnings=(f"status: {word} is ignored; it is no known word",))
+    status = config.unknown_status
+    warning = f"status: {word} has no meaning yet; recorded as {status}"
+    return Reported(status, word, on_repeat, (warning,))
+
+
+def lacks_value(config: EventConfig | None, value: object, reported: Reported = _NOTHING) -> bool:
+    """Return whether an approved conversion needs a value, which it has not."""
+    return (
+        config is not None
+        and config.payout_type is PayoutType.REV_SHARE
+        and value is None
+        and reported.status in (None, Status.APPROVED)
+    )
+
+
+def value_required() -> BadRequest:
+    return BadRequest("value: required, because the payout type is RevShare")
+
+
+def currency_of(
+    parameters: ConversionParameters, config: EventConfig | None, account: CachedRules | None
+) -> tuple[str | None, tuple[str, ...]]:
+    """Return the currency, None if it is the account's, and the warning if that has none.
+
+    Without `account` the drain compares them.
+    """
+    sent = parameters.currency
+    currency = sent or (config.currency if config else None)
+    if account is None or currency is None:
+        return currency, ()
+    if account.currency is None:
+        return None, (_NO_CURRENCY,) if sent else ()
+    return (None if currency == account.currency else currency), ()
+
+
+def report_of(
+    parameters: ConversionParameters,
+    reported: Reported,
+    config: EventConfig | None,
+    currency: str | None,
+) -> Report | None:
+    """Return what the journal adds to the conversion; None if it is plain."""
+    has_click = config is not None and parameters.click_id is not None
+    report = Report(
+        reported=reported.status,
+        unknown_word=reported.unknown_word,
+        on_repeat=reported.on_repeat,
+        currency=currency,
+        occurred_at=parameters.occurred_at,
+        min_ms=_ms(config.min_seconds, 1) if config and has_click else None,
+        max_ms=_ms(config.window_days, 86_400) if config and has_click else None,
+    )
+    if report == _PLAIN:
+        return None
+    is_fixed = config is not None and config.payout_type is not PayoutType.REV_SHARE
+    return replace(report, has_fixed_payout=is_fixed)
+
+
+_PLAIN: Final = Report()
+
+
+def _ms(number: int | None, seconds: int) -> int | None:
+    return None if number is None else number * seconds * 1000
 
 
 def account_of(config: EventConfig | None, owner_id: UUID | None) -> UUID | None:
@@ -63,6 +173,7 @@ def conversion_of(
     scopes: Sequence[UUID],
     checked: bool,
     warnings: Sequence[str] = (),
+    report: Report | None = None,
 ) -> Conversion:
     return Conversion(
         id=event_id,
@@ -71,13 +182,23 @@ def conversion_of(
         event_config_id=_bytes(None if config is None else config.id),
         click_id=_bytes(parameters.click_id),
         value=None if parameters.value is None else str(parameters.value),
-        payout=None if config is None else str(config.payout_of(parameters.value)),
+        payout=_payout(config, parameters, report),
         metadata=parameters.metadata,
         transaction_id=parameters.transaction_id,
         transaction_scope=_bytes(scopes[0]) if parameters.transaction_id is not None else None,
         checked=checked,
         warnings=tuple(warnings) or None,
+        report=report,
     )
+
+
+def _payout(
+    config: EventConfig | None, parameters: ConversionParameters, report: Report | None
+) -> str | None:
+    """Return the payout. A share of a value that is not told yet is none."""
+    if config is None or (report and not report.has_fixed_payout and parameters.value is None):
+        return None
+    return str(config.payout_of(parameters.value))
 
 
 def _bytes(value: UUID | None) -> bytes | None:

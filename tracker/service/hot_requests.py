@@ -5,7 +5,6 @@ handlers' functions make the same answers, byte for byte. Requests that are not 
 (`http/fast_path`), bad events and deliveries of webhooks are left to the handlers.
 """
 
-import asyncio
 from collections.abc import Sequence
 from functools import partial
 from http.client import responses
@@ -63,7 +62,7 @@ class _Header(msgspec.Struct, frozen=True, gc=False):
     event_headers: Headers
 
 
-class _Request(msgspec.Struct, gc=False):
+class _Unanswered(msgspec.Struct, gc=False):
     """A request until it is answered: the waiter for its answer (`stores/batch`)."""
 
     fast_path: "HotRequests"
@@ -81,6 +80,10 @@ class _Request(msgspec.Struct, gc=False):
         """Return False: a disconnected client's request is still logged."""
         return False
 
+
+class _Request(_Unanswered, gc=False):
+    """A visitor's request."""
+
     def set_result(self, answer: Answer) -> None:
         """Redirect the visitor: the click is durable, or there is none."""
         self.fast_path.redirect(self, answer)
@@ -88,6 +91,16 @@ class _Request(msgspec.Struct, gc=False):
     def set_exception(self, error: BaseException) -> None:
         """Answer with an error: the click is not durable."""
         self.fast_path.refuse_click(self, error)
+
+
+class _EventRequest(_Unanswered, gc=False):
+    """A sender's request."""
+
+    def set_result(self, recorded: RecordedConversion) -> None:
+        self.fast_path.answer_event(self, recorded)
+
+    def set_exception(self, error: BaseException) -> None:
+        self.fast_path.refuse_event(self, error)
 
 
 _HEADERS: Final = (
@@ -183,19 +196,11 @@ class HotRequests:
             return False
         began = perf_counter()
         address = self._client_address.find(connection.peer, (head.header.forwarded_for,))
-        request = _Request(self, connection, head, "/api/event", _id_of(head.header), began)
-        recording = self._recorder.begin(conversion, address)
-        recording.add_done_callback(partial(self._answer_event, request))
+        request = _EventRequest(self, connection, head, "/api/event", _id_of(head.header), began)
+        self._recorder.begin(conversion, address, request)
         return True
 
-    def _answer_event(
-        self, request: _Request, recording: "asyncio.Task[RecordedConversion]"
-    ) -> None:
-        try:
-            recorded = recording.result()
-        except (Exception, asyncio.CancelledError) as error:
-            self._refuse_event(request, error)
-            return
+    def answer_event(self, request: _EventRequest, recorded: RecordedConversion) -> None:
         content = event.recorded_content(recorded, _wants_image(request))
         length = len(content.body)
         headers = request.head.header.event_headers
@@ -204,7 +209,7 @@ class HotRequests:
         head = template % (request.id, recorded.event_id, content.media_type, length)
         self._end(request, 200, head, content.body)
 
-    def _refuse_event(self, request: _Request, error: BaseException) -> None:
+    def refuse_event(self, request: _EventRequest, error: BaseException) -> None:
         refused = _refused(request, error)
         query = request.head.query.encode("latin-1")
         self._refusals.record(request.head.method, query, b"", refused)
@@ -214,7 +219,7 @@ class HotRequests:
         self._refuse(request, refused, headers, content)
 
     def _refuse(
-        self, request: _Request, refused: TrackerError, headers: Headers, content: Content
+        self, request: _Unanswered, refused: TrackerError, headers: Headers, content: Content
     ) -> None:
         of_content = (
             ("Content-Type", content.media_type),
@@ -224,7 +229,7 @@ class HotRequests:
         body = b"" if request.head.method == "HEAD" else content.body
         self._end(request, refused.status, head, body)
 
-    def _end(self, request: _Request, status: int, answer_head: str, body: bytes) -> None:
+    def _end(self, request: _Unanswered, status: int, answer_head: str, body: bytes) -> None:
         answer = b"%b%b\r\n%b" % (answer_head.encode("latin-1"), self._default_headers(), body)
         request.connection.answer(answer, True)
         self._access_log.record(
@@ -257,11 +262,11 @@ def _id_of(header: _Header) -> str:
     return header.request_id or uuid4().hex
 
 
-def _wants_image(request: _Request) -> bool:
+def _wants_image(request: _EventRequest) -> bool:
     return event.wants_image("GET", request.head.header.accept)
 
 
-def _refused(request: _Request, error: BaseException) -> TrackerError:
+def _refused(request: _Unanswered, error: BaseException) -> TrackerError:
     if not isinstance(error, TrackerError):
         log.error("request failed", exc_info=error, request_id=request.id)
     return as_tracker_error(error)

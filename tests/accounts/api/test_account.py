@@ -22,6 +22,7 @@ async def test_an_account_is_shown_with_every_rule_off(world: World) -> None:
         "created_at": iso(world.account.created_at),
         "time_zone": "UTC",
         "time_zone_change": None,
+        "currency": None,
         "conversion_rules": OFF,
     }
 

@@ -19,7 +19,8 @@ from tracker.service.background import SERVING, running
 
 PATH = "/api/event-configs"
 FIELDS = ["id", "account_id", "name", "pbk", "payout_type", "payout", "active"]
-FIELDS += ["parameter_aliases", "created_at"]
+FIELDS += ["parameter_aliases", "statuses", "unknown_status", "on_repeat", "window_days"]
+FIELDS += ["min_seconds", "currency", "created_at"]
 
 
 async def test_a_new_config_is_returned_and_accepts_conversions_at_once(world: World) -> None:

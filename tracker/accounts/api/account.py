@@ -1,4 +1,4 @@
-"""`/api/account`: the account, its time zone, and its rules against forged conversions."""
+"""`/api/account`: the account, its time zone and currency, its rules against forged conversions."""
 
 from decimal import Decimal
 from typing import Annotated, Any
@@ -13,14 +13,15 @@ from tracker.accounts.services import AccountCall
 from tracker.accounts.time_zones import checked_zone
 from tracker.calendar import Calendar
 from tracker.clock import now
+from tracker.conversions.account_rules import CachedRules
 from tracker.conversions.postbacks.parameters import MAX_VALUE
 from tracker.conversions.rules import (
     MAX_PER_CLICK,
-    ConversionRules,
     checked_max_per_click,
     checked_max_value,
 )
 from tracker.errors import NotFound
+from tracker.syntax.currency import checked_currency
 from tracker.web.call import Nothing
 from tracker.web.endpoint import Endpoints
 from tracker.web.resource import record_of
@@ -80,6 +81,10 @@ class AccountRecord(msgspec.Struct, kw_only=True):
     time_zone_change: Annotated[
         TimeZoneChangeRecord | None, Meta(description="null: none is ahead")
     ]
+    currency: Annotated[
+        str | None,
+        Meta(description="of its money, by ISO 4217; null: units of the account's own"),
+    ]
     conversion_rules: ConversionRulesRecord
 
 
@@ -106,6 +111,17 @@ class ChangeAccount(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     time_zone: (
         Annotated[str, Meta(description="IANA name", examples=["Europe/Berlin"])] | UnsetType
     ) = UNSET
+    currency: (
+        Annotated[
+            str,
+            Meta(
+                description="by ISO 4217, of all its money. Another one only while no stored "
+                "conversion has money",
+                examples=["EUR"],
+            ),
+        ]
+        | UnsetType
+    ) = UNSET
     conversion_rules: ChangeConversionRules | UnsetType = UNSET
 
     def __post_init__(self) -> None:
@@ -113,15 +129,17 @@ class ChangeAccount(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
             self.name = trimmed("name", self.name)
         if self.time_zone is not UNSET:
             self.time_zone = checked_zone(self.time_zone)
+        if self.currency is not UNSET:
+            self.currency = checked_currency("currency", self.currency)
 
 
 @endpoint("GET", "/api/account", "account:read")
 async def show(call: AccountCall[AccountQuery, Nothing]) -> AccountRecord:
-    """Show the account, its time zone, and its rules against forged conversions."""
+    """Show the account, its time zone, currency, and rules against forged conversions."""
     services = call.services
     account = await _account(call)
-    rules = await services.conversions.account_rules.find(call.account_id)
-    return _record(account, rules, await services.time_zones.find(call.account_id))
+    settings = await services.conversions.account_rules.stored(call.account_id)
+    return _record(account, settings, await services.time_zones.find(call.account_id))
 
 
 @endpoint(
@@ -131,17 +149,22 @@ async def show(call: AccountCall[AccountQuery, Nothing]) -> AccountRecord:
     example={"conversion_rules": {"require_pbk": True, "max_per_click": 1}},
 )
 async def change(call: AccountCall[Nothing, ChangeAccount]) -> AccountRecord:
-    """Change the account's name, time zone and rules. Omitted fields stay."""
+    """Change the account's name, time zone, currency and rules. Omitted fields stay."""
     services = call.services
     account = await _account(call)
-    rules = await services.conversions.account_rules.find(call.account_id)
+    settings = services.conversions.account_rules
+    before = await settings.stored(call.account_id)
     changes: dict[str, FieldChange] = {}
     sent = call.body.conversion_rules
     changed = {} if sent is UNSET else sent_fields(sent)
+    if call.body.currency is not UNSET:
+        await settings.set_currency(call.account_id, call.body.currency)
     if changed:
-        after = await services.conversions.account_rules.change(call.account_id, changed)
-        changes |= differences(rules, after)
-        rules = after
+        await settings.change(call.account_id, changed)
+    after = await settings.stored(call.account_id)
+    changes |= differences(before.rules, after.rules)
+    if before.currency != after.currency:
+        changes["currency"] = FieldChange(before=before.currency, after=after.currency)
     if call.body.name not in (UNSET, account.name):
         changes["name"] = FieldChange(before=account.name, after=call.body.name)
         account = await services.accounts.rename(account.id, str(call.body.name))
@@ -149,7 +172,7 @@ async def change(call: AccountCall[Nothing, ChangeAccount]) -> AccountRecord:
     if changes:
         target = AuditObject(kind="account", id=account.id, name=account.name)
         await call.audit("account.changed", target, changes)
-    return _record(account, rules, calendar)
+    return _record(account, after, calendar)
 
 
 async def _change_zone(
@@ -173,7 +196,7 @@ async def _account(call: AccountCall[Any, Any]) -> Account:
     return account
 
 
-def _record(account: Account, rules: ConversionRules, calendar: Calendar) -> AccountRecord:
+def _record(account: Account, settings: CachedRules, calendar: Calendar) -> AccountRecord:
     at = now()
     change = calendar.change_after(at)
     return record_of(
@@ -184,5 +207,6 @@ def _record(account: Account, rules: ConversionRules, calendar: Calendar) -> Acc
         and TimeZoneChangeRecord(
             time_zone=change.zone, first_day=change.first.isoformat(), hours=change.hours
         ),
-        conversion_rules=record_of(ConversionRulesRecord, rules),
+        currency=settings.currency,
+        conversion_rules=record_of(ConversionRulesRecord, settings.rules),
     )

@@ -8,7 +8,6 @@ from functools import partial
 import orjson
 
 from tracker.conversions.api import event_schema
-from tracker.conversions.postbacks.aliases import RejectedConversion
 from tracker.conversions.postbacks.fields import (
     Fields,
     fields_in_form,
@@ -183,6 +182,8 @@ def recorded_content(recorded: RecordedConversion, image: bool) -> Content:
     status = b"found" if recorded.click_found else b"pending"
     named = b"true" if recorded.click_named else b"false"
     added = b',"duplicate":true' if recorded.is_duplicate else b""
+    if recorded.is_updated:
+        added = b',"updated":true'
     if recorded.warnings:
         added += b',"warnings":%b' % orjson.dumps(recorded.warnings)
     return Content(JSON, _RECORDED % (recorded.event_id, status, named, added))
@@ -198,9 +199,6 @@ def retry_headers(error: TrackerError) -> Sequence[tuple[str, str]]:
 def error_content(error: TrackerError, image: bool) -> Content:
     if image:
         return _PIXEL
-    if isinstance(error, RejectedConversion):
-        rejected = {"success": True, "recorded": False, "reason": error.message}
-        return Content(JSON, orjson.dumps(rejected))
     return json_error(error)
 
 

@@ -11,8 +11,11 @@ from msgspec import UNSET, Meta, UnsetType, field
 from tracker.access.audit import differences
 from tracker.conversions.api.event_schema import EXAMPLE_PBK
 from tracker.conversions.api.postback_keys import SHOWN_CHARACTERS, may_read_keys, shortened
+from tracker.conversions.corrections.status import OnRepeat, Status
 from tracker.conversions.event_config import (
+    MAX_MIN_SECONDS,
     MAX_PAYOUT,
+    MAX_WINDOW_DAYS,
     EventConfig,
     PayoutType,
     checked_payout,
@@ -24,7 +27,10 @@ from tracker.conversions.postbacks.aliases import (
     check_aliases,
 )
 from tracker.conversions.postbacks.parameters import AMOUNT_DECIMALS
+from tracker.conversions.postbacks.words import MAX_WORDS, Meaning, checked_statuses
 from tracker.conversions.services import ConversionCall
+from tracker.errors import BadRequest
+from tracker.syntax.currency import checked_currency
 from tracker.web.call import Nothing
 from tracker.web.endpoint import Endpoints
 from tracker.web.resource import Resource, one_by_one, record_of
@@ -70,6 +76,47 @@ ParameterAliases = Annotated[
 ]
 
 
+Statuses = Annotated[
+    dict[str, Meaning],
+    Meta(
+        description="the network's words of a status, each with its meaning, without case; count: "
+        "one more conversion. Words that mean one thing everywhere need none",
+        examples=[{"hold": "pending", "1": "approved", "upsell": "count"}],
+        extra_json_schema={"maxProperties": MAX_WORDS},
+    ),
+]
+UnknownStatus = Annotated[Status, Meta(description="the status of words without a meaning")]
+OnRepeats = Annotated[
+    OnRepeat | None,
+    Meta(
+        description="what becomes of a further report of the same transaction id, or of the same "
+        "click with a status. first: nothing; update: it restates what it carries; count: a "
+        "conversion of its own. null: update with a status, else first"
+    ),
+]
+WindowDays = Annotated[
+    Annotated[int, Meta(ge=1, le=MAX_WINDOW_DAYS)] | None,
+    Meta(
+        description="later conversions than so many days after the click are late; null: none is",
+    ),
+]
+MinSeconds = Annotated[
+    Annotated[int, Meta(ge=1, le=MAX_MIN_SECONDS)] | None,
+    Meta(
+        description="earlier conversions than so many seconds after the click are too_fast; null: "
+        "none is",
+    ),
+]
+Currency = Annotated[
+    str | None,
+    Meta(
+        description="of conversions that bring none, by ISO 4217; null: the account's, without "
+        "which there is none",
+        examples=["EUR"],
+    ),
+]
+
+
 class EventConfigRecord(msgspec.Struct, kw_only=True):
     """An event configuration."""
 
@@ -88,6 +135,12 @@ class EventConfigRecord(msgspec.Struct, kw_only=True):
     payout: Decimal
     active: bool
     parameter_aliases: ParameterAliases
+    statuses: Statuses
+    unknown_status: UnknownStatus
+    on_repeat: OnRepeats
+    window_days: WindowDays
+    min_seconds: MinSeconds
+    currency: Currency
     created_at: Timestamp
 
 
@@ -99,6 +152,12 @@ class CreateEventConfig(msgspec.Struct, forbid_unknown_fields=True, kw_only=True
     payout_type: SentPayoutType
     payout: SentPayout = 0
     parameter_aliases: ParameterAliases | UnsetType = UNSET
+    statuses: Statuses | UnsetType = UNSET
+    unknown_status: UnknownStatus | UnsetType = UNSET
+    on_repeat: OnRepeats | UnsetType = UNSET
+    window_days: WindowDays | UnsetType = UNSET
+    min_seconds: MinSeconds | UnsetType = UNSET
+    currency: Currency | UnsetType = UNSET
 
     def __post_init__(self) -> None:
         _check(self)
@@ -112,6 +171,12 @@ class ChangeEventConfig(msgspec.Struct, forbid_unknown_fields=True, kw_only=True
     payout: SentPayout = UNSET
     active: bool | UnsetType = UNSET
     parameter_aliases: ParameterAliases | UnsetType = UNSET
+    statuses: Statuses | UnsetType = UNSET
+    unknown_status: UnknownStatus | UnsetType = UNSET
+    on_repeat: OnRepeats | UnsetType = UNSET
+    window_days: WindowDays | UnsetType = UNSET
+    min_seconds: MinSeconds | UnsetType = UNSET
+    currency: Currency | UnsetType = UNSET
 
     def __post_init__(self) -> None:
         _check(self)
@@ -124,6 +189,18 @@ def _check(body: CreateEventConfig | ChangeEventConfig) -> None:
         body.payout = checked_payout(body.payout)
     if body.parameter_aliases is not UNSET:
         check_aliases(body.parameter_aliases)
+    if body.statuses is not UNSET:
+        body.statuses = dict(checked_statuses(body.statuses))
+    if body.currency not in (UNSET, None):
+        body.currency = checked_currency("currency", body.currency)
+
+
+async def _check_currency(call: ConversionCall[Any, Any], currency: str | UnsetType | None) -> None:
+    """Raises BadRequest for a currency if the account has none to compare it with."""
+    if currency in (UNSET, None):
+        return
+    if (await call.services.account_rules.stored(call.account_id)).currency is None:
+        raise BadRequest("currency: the account has none yet; set that first")
 
 
 CONFIGS: Resource[EventConfig, EventConfigRecord] = Resource(
@@ -157,11 +234,9 @@ async def list_configs(call: ConversionCall[AccountPage, Nothing]) -> Page[Event
 )
 async def create(call: ConversionCall[Nothing, CreateEventConfig]) -> EventConfigRecord:
     """Create an event configuration and its postback key."""
-    body = call.body
-    aliases = None if body.parameter_aliases is UNSET else body.parameter_aliases
-    config = await call.services.event_configs.create(
-        call.account_id, body.name, body.payout_type, body.payout, aliases
-    )
+    await _check_currency(call, call.body.currency)
+    fields = {**sent_fields(call.body), "account_id": call.account_id}
+    config = await call.services.event_configs.create(**fields)
     await call.audit("event_config.created", CONFIGS.audit_object(config))
     return await CONFIGS.show(call, config)
 
@@ -173,6 +248,7 @@ async def change(call: ConversionCall[Nothing, ChangeEventConfig]) -> EventConfi
     fields = sent_fields(call.body)
     if not fields:
         return await CONFIGS.show(call, config)
+    await _check_currency(call, call.body.currency)
     changed = await call.services.event_configs.change(config.id, fields)
     if changes := differences(config, changed):
         await call.audit("event_config.changed", CONFIGS.audit_object(changed), changes)

@@ -1,6 +1,6 @@
 """The OpenAPI parts of `/api/event`, written by hand, because its parameters are parsed by hand."""
 
-from tracker.conversions.postbacks.aliases import MAX_WARNINGS, REJECTIONS
+from tracker.conversions.postbacks.aliases import MAX_WARNINGS
 from tracker.conversions.postbacks.parameters import (
     MAX_METADATA_BYTES,
     MAX_METADATA_LEVELS,
@@ -9,6 +9,8 @@ from tracker.conversions.postbacks.parameters import (
     MAX_VALUE,
     MAX_VALUE_DIGITS,
 )
+from tracker.conversions.postbacks.times import MAX_DAYS_AGO
+from tracker.conversions.postbacks.words import MAX_WORD_CHARACTERS
 from tracker.ids import MAX_EVENT_ID
 from tracker.syntax.form_data import FORM_DATA
 from tracker.web.limits import MAX_EVENT_BYTES, PREFLIGHT_CACHE_SECONDS
@@ -47,7 +49,8 @@ _FIELDS: dict[str, OpenApiPart] = {
         "type": "number",
         "minimum": -MAX_VALUE,
         "maximum": MAX_VALUE,
-        "description": "required if the payout type is RevShare; "
+        "description": "required if the payout type is RevShare and "
+        "the conversion is approved; "
         f"at most {MAX_VALUE_DIGITS} digits; may be text",
         "examples": [12.5],
     },
@@ -65,14 +68,33 @@ _FIELDS: dict[str, OpenApiPart] = {
         "examples": ["order-1001"],
     },
     "txid": _TRANSACTION_ID | {"description": "another name for transaction_id"},
+    "status": {
+        "type": "string",
+        "maxLength": MAX_WORD_CHARACTERS,
+        "description": "a word of the event configuration's statuses, or one that all networks use "
+        "alike; case is ignored. A conversion without one is approved. A further report of the "
+        "same transaction id, or click and pbk, restates the conversion (updated)",
+        "examples": ["approved", "rejected"],
+    },
+    "currency": {
+        "type": "string",
+        "description": "of the value, by ISO 4217; case is ignored. Ignored while the account has "
+        "no currency",
+        "examples": ["EUR"],
+    },
+    "occurred_at": {
+        "type": "string",
+        "description": "the time of a conversion that is reported late: ISO 8601, without offset "
+        f"in UTC, or Unix time in seconds or milliseconds; of the last {MAX_DAYS_AGO} days",
+        "examples": ["2026-01-31T09:30:00Z"],
+    },
 }
 # In words, because client generators do not support a body with `anyOf`.
 _CONVERSION: OpenApiPart = {
     "type": "object",
     "description": "At least one of pbk and click_id is required. Unknown fields are ignored, "
     "unless they are parameter_aliases of the event configuration. An empty field counts as not "
-    "sent. With a status, conversion_status or state that means rejected nothing is recorded: "
-    f"{', '.join(REJECTIONS)}.",
+    "sent.",
     "properties": _FIELDS,
 }
 _RECORDED: OpenApiPart = {
@@ -83,7 +105,7 @@ _RECORDED: OpenApiPart = {
             "type": "integer",
             "minimum": 1,
             "maximum": MAX_EVENT_ID,
-            "description": "this, clickStatus and clickNamed are absent only if recorded is false",
+            "description": "of a repeat: the id of the conversion that it repeats",
         },
         "clickStatus": {
             "type": "string",
@@ -98,15 +120,10 @@ _RECORDED: OpenApiPart = {
             "description": "only if an earlier conversion has the transaction id: eventId is its "
             "id, and nothing is recorded",
         },
-        "recorded": {
+        "updated": {
             "type": "boolean",
-            "const": False,
-            "description": "only if the status of the conversion means rejected: nothing counts",
-        },
-        "reason": {
-            "type": "string",
-            "description": "only with recorded: why nothing is recorded",
-            "examples": ["status: rejected, so nothing is recorded"],
+            "const": True,
+            "description": "only if this restates an earlier conversion: eventId is its id",
         },
         "warnings": {
             "type": "array",
@@ -114,11 +131,11 @@ _RECORDED: OpenApiPart = {
             "minItems": 1,
             "maxItems": MAX_WARNINGS,
             "description": "only if a parameter was ignored that may matter, was read from a "
-            "damaged name, or a transaction id is another click's",
+            "damaged name, or a transaction id is another click's; or for a status without meaning",
             "examples": [["cid: ignored; did you mean click_id?"]],
         },
     },
-    "required": ["success"],
+    "required": ["success", "eventId", "clickStatus", "clickNamed"],
 }
 _HEADERS = {
     "Access-Control-Allow-Origin": header(
@@ -166,9 +183,7 @@ def answers(*forms: str) -> dict[int, OpenApiPart]:
         "X-Event-Duplicate": header("duplicate; absent if not", {"const": "true"}),
     }
     return {
-        200: public_answer(
-            "The event is durable, or was rejected by its sender.", content, _HEADERS | of_event
-        ),
+        200: public_answer("The event is durable.", content, _HEADERS | of_event),
         400: failed(400, example="pbk or click_id: at least one is required"),
         404: failed(
             404,

@@ -1,9 +1,9 @@
-"""Names that are no parameter's own: aliases, names similar to one, and the status. Pure.
+"""Names that are no parameter's own: aliases, and names similar to one. Pure.
 
 - Networks cannot rename their parameters. An alias maps such a name to a parameter.
 - Unknown parameters are ignored, because networks send their own. A misspelt one loses the click of
   a conversion, so the answer warns of it.
-- A status tells whether the conversion counts. A rejected one is not recorded.
+- Under a name similar to `status` only known words are read: `state` may be that of an address.
 """
 
 import re
@@ -13,8 +13,9 @@ from typing import Any, Final
 
 import msgspec
 
-from tracker.conversions.postbacks.fields import NAMES, QueryAndBody
+from tracker.conversions.postbacks.fields import NAMES, REPORTED, QueryAndBody
 from tracker.conversions.postbacks.parameters import PARSERS, ConversionParameters, filler_warning
+from tracker.conversions.postbacks.words import Meanings, meaning_of, plain_word
 from tracker.errors import BadRequest
 
 MAX_ALIASES: Final = 20
@@ -35,17 +36,14 @@ _SIMILAR: Final = {
     "value": ("value", "payout", "amount", "revenue"),
     "metadata": ("metadata",),
     "pbk": ("pbk", "postbackkey"),
+    "status": ("status", "conversionstatus", "state"),
+    "currency": ("currency", "currencycode"),
+    "occurred_at": ("occurredat",),
 }
 """Names that senders use. `gclid` and `utm_` belong to advertisers, `sub1` to networks."""
 
 _PARAMETERS: Final = {name: parameter for parameter, names in _SIMILAR.items() for name in names}
 _SEPARATORS: Final = str.maketrans("", "", "_-. ")
-
-_STATUS: Final = frozenset(("status", "conversionstatus", "state"))
-REJECTIONS: Final = (
-    *("rejected", "reject", "declined", "trash", "cancel", "cancelled", "refused", "fraud"),
-    "duplicate",
-)
 
 
 class AliasedParameter(StrEnum):
@@ -54,9 +52,14 @@ class AliasedParameter(StrEnum):
     CLICK_ID = "click_id"
     VALUE = "value"
     TRANSACTION_ID = "transaction_id"
+    STATUS = "status"
+    CURRENCY = "currency"
+    OCCURRED_AT = "occurred_at"
 
 
 Aliases = Mapping[str, AliasedParameter]
+
+_OWN_NAMES: Final[Aliases] = {name: AliasedParameter(name) for name in sorted(REPORTED)}
 
 
 class BadAlias(BadRequest):
@@ -65,16 +68,6 @@ class BadAlias(BadRequest):
     def __init__(self, message: str, parameter: AliasedParameter) -> None:
         super().__init__(message)
         self.parameter = parameter
-
-
-class RejectedConversion(BadRequest):
-    """The sender reports a conversion that it has rejected. The request has no fault: 200."""
-
-    status = 200
-
-    @property
-    def all_headers(self) -> dict[str, str]:
-        return self.headers
 
 
 def check_aliases(aliases: Collection[str]) -> None:
@@ -93,12 +86,12 @@ def with_aliases(parameters: ConversionParameters, aliases: Aliases) -> Conversi
 
     Raises BadAlias if a value breaks a rule, or differs from the same parameter under another name.
     """
-    if not aliases or not parameters.others:
+    if not parameters.others:
         return parameters
     others = dict(parameters.others)
     read: dict[str, Any] = {}
     warnings = parameters.warnings
-    for name, parameter in aliases.items():
+    for name, parameter in {**_OWN_NAMES, **aliases}.items():
         if name in others:
             value = _read(name, parameter, others.pop(name))
             if value is None:
@@ -125,14 +118,19 @@ def _read(name: str, parameter: AliasedParameter, value: Any) -> Any:
         raise BadAlias(error.message, parameter) from None
 
 
-def check_status(parameters: ConversionParameters) -> None:
-    """Raises RejectedConversion if a status says that the conversion was rejected."""
-    for name, value in (parameters.others or {}).items():
-        if _plain(name) in _STATUS:
-            for sent in value if isinstance(value, QueryAndBody) else (value,):
-                word = sent.strip().lower() if isinstance(sent, str) else ""
-                if word in REJECTIONS:
-                    raise RejectedConversion(f"status: {word}, so nothing is recorded")
+def with_similar_status(
+    parameters: ConversionParameters, statuses: Meanings
+) -> ConversionParameters:
+    """Read a known word under a name such as `conversion_status`, if no status was sent."""
+    if parameters.status is not None or not parameters.others:
+        return parameters
+    for name, value in parameters.others.items():
+        if _PARAMETERS.get(_plain(name)) == AliasedParameter.STATUS:
+            for sent in reversed(value) if isinstance(value, QueryAndBody) else (value,):
+                word = plain_word(sent) if isinstance(sent, str) else ""
+                if meaning_of(word, statuses):
+                    return msgspec.structs.replace(parameters, status=word)
+    return parameters
 
 
 def warnings_of(parameters: ConversionParameters) -> tuple[str, ...]:
@@ -150,10 +148,7 @@ def is_alias_now(warning: str, aliases: Aliases) -> bool:
 
 
 def _warning(parameters: ConversionParameters, name: str) -> str:
-    plain = _plain(name)
-    if plain in _STATUS:
-        return f"{name}: ignored; only words such as rejected are read"
-    parameter = _PARAMETERS.get(plain)
+    parameter = _PARAMETERS.get(_plain(name))
     if parameter is None or getattr(parameters, parameter) is not None:
         return ""
     return f"{name}{_SIMILAR_TO}{parameter}?"

@@ -23,8 +23,11 @@ from tracker.conversions.postbacks.fields import (
     fields_in_text,
     with_repaired_names,
 )
+from tracker.conversions.postbacks.times import parse_moment
+from tracker.conversions.postbacks.words import MAX_WORD_CHARACTERS, plain_word
 from tracker.errors import BadRequest
 from tracker.ids import parse_id
+from tracker.syntax.currency import checked_currency
 from tracker.syntax.strict_json import is_deeper, parse_json
 from tracker.syntax.unfilled import is_filler, unfilled
 
@@ -44,7 +47,8 @@ _TO_JSON = msgspec.json.Encoder(decimal_format="number")
 class ConversionParameters(msgspec.Struct, frozen=True, kw_only=True):
     """Checked parameters. `metadata` is JSON text; `others` are unknown and unchecked.
 
-    `warnings` are for the sender: short texts, safe to show.
+    `status` is a plain word, `occurred_at` is in milliseconds. `warnings` are for the sender: short
+    texts, safe to show.
     """
 
     pbk: str | None
@@ -54,6 +58,9 @@ class ConversionParameters(msgspec.Struct, frozen=True, kw_only=True):
     transaction_id: str | None
     others: Mapping[str, Any] | None = None
     warnings: tuple[str, ...] = ()
+    status: str | None = None
+    currency: str | None = None
+    occurred_at: int | None = None
 
 
 def parse_text(raw: bytes) -> ConversionParameters:
@@ -166,10 +173,39 @@ def checked_amount(name: str, value: object, most: int, wanted: str = "a number"
     return amount
 
 
+def _sent(name: str, value: Any, wanted: str) -> Any:
+    """Return a number, or a text that somebody filled in; None for a filler."""
+    text = str(value) if type(value) in (int, FormValue) else value
+    if not isinstance(text, str):
+        return value
+    if is_filler(_text(name, text, MAX_WORD_CHARACTERS)):
+        return None
+    _refuse_unfilled(name, text, wanted)
+    return text
+
+
+def _status(name: str, value: Any) -> str | None:
+    sent = _sent(name, value, "the status of the conversion, or none")
+    return None if sent is None else plain_word(_text(name, sent, MAX_WORD_CHARACTERS))
+
+
+def _currency(name: str, value: Any) -> str | None:
+    sent = _sent(name, value, "a code such as EUR, or none")
+    return None if sent is None else checked_currency(name, sent)
+
+
+def _occurred_at(name: str, value: Any) -> int | None:
+    sent = _sent(name, value, "a time such as 2026-01-31T09:30:00Z, or none")
+    return None if sent is None else parse_moment(name, sent)
+
+
 PARSERS: Final[Mapping[str, Callable[[str, Any], Any]]] = {
     "click_id": _click_id,
     "value": _value,
     "transaction_id": _one_transaction_id,
+    "status": _status,
+    "currency": _currency,
+    "occurred_at": _occurred_at,
 }
 """Parsers of aliased parameters, called with the alias and the value. None counts as not sent."""
 

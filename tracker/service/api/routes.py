@@ -19,7 +19,7 @@ from tracker.accounts.api import (
     session,
 )
 from tracker.clicks.api import click
-from tracker.conversions.api import event, event_configs
+from tracker.conversions.api import event, event_configs, unknown_words
 from tracker.conversions.api.event_schema import EVENT_SCHEMAS
 from tracker.feeds.api import (
     clicks,
@@ -90,6 +90,7 @@ _DECLARING = (
         domains,
         unknown_paths,
         event_configs,
+        unknown_words,
         testing,
     ),
     *(clicks, conversions, conversion_delays, conversion_warnings, refused_postbacks),

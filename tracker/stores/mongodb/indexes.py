@@ -201,6 +201,12 @@ INDEXES: dict[str, list[IndexModel]] = {
         ),
         # No cost for events without warnings, which are nearly all.
         _index("warned", "account_id", "-at", partialFilterExpression={"warnings": _EXISTING}),
+        # Few events have such a word. With all that its list reads.
+        _index(
+            "unknown_words",
+            *("account_id", "-at", "event_config_id", "unknown_word"),
+            partialFilterExpression={"unknown_word": _EXISTING},
+        ),
         # Only unsettled events without an account have this time.
         _index("expiry", "expires_at", expireAfterSeconds=0, sparse=True),
         # For accounts that limit the conversions of a click.
