@@ -106,7 +106,7 @@ async def test_the_cost_of_a_page_does_not_grow_with_the_events_of_the_account(
     page = 11 + of_a_query + 2 + of_a_query  # two of them share the millisecond at the end
     assert await examined(services, ALL) <= page
     assert await examined(services, ALL, middle) <= page
-    assert await examined(services, FeedFilter(statuses=[Attribution.REFUSED])) <= page
+    assert await examined(services, FeedFilter(attributions=[Attribution.REFUSED])) <= page
     assert await examined(services, FeedFilter(first=moment(AT_MS), last=middle.at)) <= page
     rare = FeedFilter(values={"event": [str(CONFIG)], "country": ["DE"]})
     assert await examined(services, rare) <= 2 * (51 + of_a_query)

@@ -10,6 +10,7 @@ import pytest
 from tests.factories import AT_MS, create_link, make_click_document, make_event_document
 from tests.feeds.scene import ACCOUNT, follow, pages_of, store_arrivals
 from tracker.clock import moment
+from tracker.conversions.corrections.status import Status
 from tracker.feeds.feed import Feed
 from tracker.feeds.filter import FeedFilter
 from tracker.feeds.page import Bookmark
@@ -90,7 +91,11 @@ def passes(document: Mapping[str, Any], wanted: FeedFilter, tags: Mapping[UUID, 
     configs = wanted.values.get("event")
     if configs and str(document["event_config_id"] or "none") not in configs:
         return False
-    if wanted.statuses and document["status"] not in wanted.statuses:
+    if wanted.attributions and document["status"] not in wanted.attributions:
+        return False
+    if wanted.statuses and document.get("reported", "approved") not in wanted.statuses:
+        return False
+    if wanted.currencies and document.get("currency") not in wanted.currencies:
         return False
     is_bot = document.get("bot") is not None
     left_out = {"include": False, "exclude": is_bot and not is_event, "only": not is_bot}
@@ -156,6 +161,7 @@ async def test_filters_find_the_conversions_that_pass_one_by_one(
             account_id=ACCOUNT,
             event_config_id=random.choice([None, *CONFIGS]),
             at=moment(AT_MS + number),
+            **random.choice([{}, {"reported": "rejected"}, {"currency": "EUR"}]),
             **(
                 {**random_values(random), "link_id": random.choice(list(tags))}
                 | {"status": "attributed"}
@@ -167,7 +173,9 @@ async def test_filters_find_the_conversions_that_pass_one_by_one(
     ]
     wanted = [random_filter(random, list(tags)) for _ in range(12)]
     wanted += [
-        random_filter(random, list(tags), statuses=["attributed"]),
+        random_filter(random, list(tags), attributions=["attributed"]),
+        FeedFilter(statuses=[Status.APPROVED], currencies=["EUR"]),
+        FeedFilter(statuses=[Status.REJECTED], currencies=[None]),
         FeedFilter(values={"event": [str(CONFIGS[0]), "none"]}),
         FeedFilter(values={"country": ["unknown", "DE"]}),
         FeedFilter(values={"referrer": ["direct"]}),

@@ -179,9 +179,9 @@ async def test_states_are_a_filter_and_notifications_are_none_of_them(services: 
         {"_id": 1}, {"$set": {"tell_at": moment(AT_MS)}}
     )
     assert await drain_of(services).notify_overdue() == 1
-    assert await follower.catch_up(FeedFilter(statuses=[Attribution.ATTRIBUTED])) == []
+    assert await follower.catch_up(FeedFilter(attributions=[Attribution.ATTRIBUTED])) == []
     await applied(services, [click])
-    assert await follower.catch_up(FeedFilter(statuses=[Attribution.ATTRIBUTED])) == [1]
+    assert await follower.catch_up(FeedFilter(attributions=[Attribution.ATTRIBUTED])) == [1]
 
 
 async def test_what_retention_has_deleted_is_left_out(services: Services) -> None:

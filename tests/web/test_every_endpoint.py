@@ -19,7 +19,7 @@ from tracker.access.roles import SCOPES_OF, Role
 from tracker.access.session_cookie import SAFE_METHODS
 from tracker.clock import now
 from tracker.ids import new_id
-from tracker.web.endpoint import Endpoint, MediaType
+from tracker.web.endpoint import TEXT_IDS, Endpoint, MediaType
 
 NO_KEY: Final = "API key: send it as Authorization: Bearer <API_KEY>"
 FOREIGN: Final = "accountId: this API key has no access to the account"
@@ -44,6 +44,7 @@ UNAUDITED: Final = {
     "POST /api/webhooks/{id}/deliveries/retry": "the example finds no failed delivery",
     "POST /api/short-links/{id}/test-click": "records a click; nothing of the account changes",
     "POST /api/event-configs/{id}/test-conversion": "records a conversion; the same",
+    "POST /api/conversions/bulk": "the example's conversion does not exist",
     "POST /api/domains/{id}/verify": "the example's domain is verified already",
     "POST /api/short-links/{id}/restore": "the example's link is not archived",
     "PATCH /api/members/{id}": "the example's role is the one that the member has",
@@ -113,7 +114,7 @@ def of_fields(world: World, request: Request) -> Iterator[Refusal]:
 
 def of_ids(world: World, request: Request, foreign: Request) -> Iterator[Refusal]:
     """Yield requests whose path has an id that is malformed, missing, or another account's."""
-    if not request.ids or request.endpoint.id_names == ["external_id"]:  # any text is one
+    if not request.ids or request.endpoint.id_names[0] in TEXT_IDS:  # any text is one
         return
     key, body, name = world.secret, request.body, request.endpoint.id_names[0]
     rule = "must be a whole number" if name == "event_id" else "must be a UUID"

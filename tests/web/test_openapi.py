@@ -137,7 +137,7 @@ def test_an_operation_with_a_key_describes_its_limits_and_errors(
         if one["in"] == "path":
             event_id = {"type": "integer", "minimum": 1, "maximum": 2**53 - 1}
             text = {"type": "string", "minLength": 1, "maxLength": 255}
-            known = {"event_id": event_id, "external_id": text}
+            known = {"event_id": event_id, "external_id": text, "transaction_id": text}
             other_id = {"type": "string", "format": "uuid"}
             assert one["schema"] == known.get(one["name"], other_id)
 

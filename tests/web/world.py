@@ -86,6 +86,15 @@ async def a_conversion(services: Services, account_id: UUID) -> int:
     return int(event["_id"])
 
 
+async def a_transaction(services: Services, account_id: UUID) -> int:
+    """Store a conversion whose transaction id is its own id."""
+    number = next(_EVENT_IDS)
+    scoped = {"transaction_id": str(number), "transaction_scope": account_id}
+    event = make_event_document(number, account_id=account_id, **scoped)
+    await services.stores.mongodb["events"].insert_one(event)
+    return number
+
+
 async def an_external_id(_: Services, __: UUID) -> int:
     """Return an id that no link has: such a request creates one."""
     return next(_EVENT_IDS)
@@ -164,6 +173,7 @@ MAKERS: dict[str, Maker] = {
     "/api/domains/": a_domain,
     "/api/event-configs/": an_event_config,
     "/api/conversions/": a_conversion,
+    "/api/conversions/by-transaction/": a_transaction,
     "/api/webhooks/": a_webhook,
     "/api/webhooks/{id}/deliveries/": a_delivery,
     "/api/keys/": a_key,

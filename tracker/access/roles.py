@@ -13,8 +13,10 @@ class Role(StrEnum):
     VIEWER = "viewer"
 
 
-_EDITABLE: Final = ("links", "domains", "tags", "event_configs", "webhooks", "views", "shares")
-_READABLE: Final = ("reports", "conversions", "account", "members")
+_EDITABLE: Final = (
+    *("links", "domains", "tags", "event_configs", "conversions", "webhooks", "views", "shares"),
+)
+_READABLE: Final = ("reports", "account", "members")
 
 SCOPES_OF: Final[dict[Role, Sequence[str] | None]] = {
     Role.OWNER: None,

@@ -1,5 +1,6 @@
 """The feed of conversions, and their number for a click."""
 
+from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
@@ -9,9 +10,11 @@ from uuid import UUID
 from bson import Decimal128
 
 from tracker.clicks.document import ConversionClickValues
+from tracker.conversions.corrections.status import Status, is_click_key
 from tracker.conversions.document import COUNTED, Attribution
 from tracker.conversions.rules import Rule
 from tracker.feeds.arrivals import FeedName, conversion_entries
+from tracker.feeds.corrections.statement import CORRECTING
 from tracker.feeds.feed import Feed
 from tracker.feeds.filter import Conditions, FeedFilter, conditions_for_conversions
 from tracker.feeds.kind import FeedKind, LinkIds, ScanRange, link_conditions
@@ -30,11 +33,14 @@ query, up to MAX_COUNTED, which is slower."""
 
 
 class StoredConversion(ConversionClickValues, frozen=True, kw_only=True):
-    """A stored conversion with an account."""
+    """A stored conversion with an account. `changes` are as `corrections/changes` has them."""
 
     id: int
     account_id: UUID
     at: datetime
+    received_at: datetime | None = None
+    reported: Status = Status.APPROVED
+    unknown_word: str | None = None
     status: Attribution
     refused: Rule | None = None
     event_config_id: UUID | None
@@ -42,17 +48,23 @@ class StoredConversion(ConversionClickValues, frozen=True, kw_only=True):
     link_id: UUID | None = None
     value: Decimal | None
     payout: Decimal | None
+    refunded_value: Decimal | None = None
+    currency: str | None = None
     transaction_id: str | None = None
     metadata: str | None = None
     warnings: Sequence[str] = ()
     repeats: int = 0
     last_repeat_at: datetime | None = None
+    changes: Sequence[Any] = ()
 
 
-def _row(document: Mapping[str, Any]) -> StoredConversion:
+def row_of(document: Mapping[str, Any]) -> StoredConversion:
     # MongoDB returns large numbers in a type of its own.
-    money = {name: _money(document.get(name)) for name in ("value", "payout")}
-    return as_struct(StoredConversion, {**document, "_id": int(document["_id"]), **money})
+    shown = {**document, "_id": int(document["_id"])}
+    shown |= {name: _money(document.get(name)) for name in ("value", "payout", "refunded_value")}
+    if is_click_key(document.get("transaction_id") or ""):
+        del shown["transaction_id"]
+    return as_struct(StoredConversion, shown)
 
 
 def _money(value: Decimal128 | None) -> Decimal | None:
@@ -63,7 +75,7 @@ def _scan(
     account_id: UUID, wanted: FeedFilter, links: LinkIds, conditions: Conditions
 ) -> ScanRange:
     """Return the range to scan. A named click or transaction id has its own index."""
-    states = list(wanted.statuses or SHOWN)
+    states = list(wanted.attributions or SHOWN)
     own = {"account_id": account_id, "status": {"$in": states}}
     others = [*conditions, *link_conditions(links)]
     if named := wanted.of_transaction:
@@ -74,14 +86,16 @@ def _scan(
     return ScanRange("log", [own, *wanted.times], others)
 
 
-_FIELDS: Final = [name for name in StoredConversion.__struct_fields__ if name != "id"]
+_FIELDS: Final = [
+    name for name in StoredConversion.__struct_fields__ if name not in ("id", "changes")
+]
 
 CONVERSIONS: Final = FeedKind(
     FeedName.CONVERSIONS,
     "events",
     _FIELDS,
     0,
-    _row,
+    row_of,
     conversion_entries,
     conditions_for_conversions,
     _scan,
@@ -96,10 +110,27 @@ class ConversionFeed(Feed[StoredConversion]):
 
     async def find(self, event_id: int) -> StoredConversion | None:
         """Return the conversion, if it exists and has an account."""
-        document = await self._reader.find_one("events", {"_id": event_id}, _FIELDS)
-        if document is None or document["account_id"] is None or document["status"] not in SHOWN:
-            return None
-        return _row(document)
+        document = (await self.documents([event_id])).get(event_id)
+        return None if document is None else row_of(document)
+
+    async def documents(self, event_ids: Collection[int]) -> dict[int, dict[str, Any]]:
+        """Return the documents of those of the conversions that have an account, by id."""
+        wanted = {"_id": {"$in": list(event_ids)}, "account_id": {"$ne": None}}
+        shown = {**wanted, "status": {"$in": SHOWN}}
+        rows = await self._reader.find("events", shown, [*_FIELDS, "changes", CORRECTING])
+        return {int(row["_id"]): row for row in rows}
+
+    async def ids_of_transactions(
+        self, transaction_ids: Collection[str], scopes: Collection[UUID]
+    ) -> dict[str, dict[UUID, int]]:
+        """Return the conversions with each transaction id, by scope."""
+        named = {"$in": [one for one in transaction_ids if not is_click_key(one)]}
+        within = {"transaction_scope": {"$in": list(scopes)}, "transaction_id": named}
+        fields = ["transaction_scope", "transaction_id"]
+        found: defaultdict[str, dict[UUID, int]] = defaultdict(dict)
+        for row in await self._reader.find("events", within, fields):
+            found[row["transaction_id"]][row["transaction_scope"]] = int(row["_id"])
+        return found
 
     async def count_of_clicks(
         self, account_id: UUID, click_ids: Collection[UUID]

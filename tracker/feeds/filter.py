@@ -11,6 +11,7 @@ from uuid import UUID
 import msgspec
 
 from tracker.clicks.document import NO_TEST, ONLY_TESTS
+from tracker.conversions.corrections.status import Status
 from tracker.conversions.document import Attribution
 from tracker.reports.counted import COUNTED_FIELDS, CountedField, wanted_values
 from tracker.reports.dimensions import EVENT, NO_KEY
@@ -31,7 +32,8 @@ class FeedFilter(msgspec.Struct, frozen=True, kw_only=True):
     - `values` has the wanted values by dimension, as in reports; `event` is for conversions only.
     - `all_tags`: links must have all tags, not just one.
     - `bots` is as in reports, but `exclude` removes no conversions. `tests` is for clicks only.
-    - `statuses` is for conversions; all pass if it is empty.
+    - `attributions`, `statuses` and `currencies` are for conversions; all pass if one is empty.
+      In `currencies` None is the account's own.
     - `transaction_id` is searched in `transaction_scopes`, the account's scopes.
     """
 
@@ -41,7 +43,9 @@ class FeedFilter(msgspec.Struct, frozen=True, kw_only=True):
     all_tags: bool = False
     bots: Bots = "include"
     tests: Tests = "include"
-    statuses: Sequence[Attribution] = ()
+    attributions: Sequence[Attribution] = ()
+    statuses: Sequence[Status] = ()
+    currencies: Sequence[str | None] = ()
     click_id: UUID | None = None
     transaction_id: str | None = None
     transaction_scopes: Sequence[UUID] = ()
@@ -53,7 +57,7 @@ class FeedFilter(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def states(self) -> Conditions:
-        return [{"status": {"$in": list(self.statuses)}}] if self.statuses else []
+        return [{"status": {"$in": list(self.attributions)}}] if self.attributions else []
 
     @property
     def of_click(self) -> Conditions:
@@ -99,6 +103,11 @@ def conditions_for_conversions(wanted: FeedFilter, host: str) -> Conditions:
     if configs := wanted.values.get(EVENT):
         ids = [None if one == NO_KEY[EVENT] else UUID(str(one)) for one in configs]
         found.append({"event_config_id": {"$in": ids}})
+    if statuses := list[str | None](wanted.statuses):
+        missing = [None] if Status.APPROVED in statuses else []
+        found.append({"reported": {"$in": [*statuses, *missing]}})
+    if wanted.currencies:
+        found.append({"currency": {"$in": list(wanted.currencies)}})
     return found
 
 

@@ -7,7 +7,9 @@ from tracker.clicks.services import ClickServices
 from tracker.conversions.services import ConversionServices
 from tracker.feeds.clicks import CLICKS, StoredClick
 from tracker.feeds.conversions import ConversionFeed
+from tracker.feeds.corrections.correct import Corrections
 from tracker.feeds.feed import Feed
+from tracker.journal.services import JournalServices
 from tracker.links.services import LinkServices
 from tracker.public_url import PublicUrl
 from tracker.stores.services import StoreServices
@@ -16,10 +18,11 @@ from tracker.webhooks.services import WebhookServices
 
 
 class FeedServices(NamedTuple):
-    """Both feeds, and the rooms whose documents they show."""
+    """Both feeds, corrections, and the rooms whose documents they show."""
 
     click_feed: Feed[StoredClick]
     conversion_feed: ConversionFeed
+    corrections: Corrections
     accounts: AccountServices
     clicks: ClickServices
     conversions: ConversionServices
@@ -31,6 +34,7 @@ class FeedServices(NamedTuple):
 def build(
     *,
     stores: StoreServices,
+    journal: JournalServices,
     accounts: AccountServices,
     clicks: ClickServices,
     conversions: ConversionServices,
@@ -41,6 +45,7 @@ def build(
     return FeedServices(
         click_feed=Feed(CLICKS, stores.mongodb.reads, public_url.host),
         conversion_feed=ConversionFeed(stores.mongodb.reads, public_url.host),
+        corrections=Corrections(stores.mongodb, journal.journal),
         accounts=accounts,
         clicks=clicks,
         conversions=conversions,

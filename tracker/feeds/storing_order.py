@@ -90,7 +90,8 @@ class StoringOrder:
                         break
                     read[entry.drain_number], last = entry.position + 1, entry.at
                     examined += 1
-                    if row := passing.get((entry.id, entry.status)):
+                    # Corrections do not change the state: such rows are listed once.
+                    if row := passing.pop((entry.id, entry.status), None):
                         found.append(row)
         at = start.at if last is None else max(start.at, last)
         bookmark = Bookmark(at, read)

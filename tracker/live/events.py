@@ -32,9 +32,12 @@ class LiveConversion(msgspec.Struct, frozen=True, kw_only=True):
     """A shown conversion. Without its click it has no country and device."""
 
     status: str
+    attribution: str
     click_id: UUID | None
     value: Decimal | None
     payout: Decimal | None
+    refunded_value: Decimal | None
+    currency: str | None
     country: str | None
     device: str | None
     event_id: int
@@ -59,10 +62,11 @@ class LiveConversions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RowNames(NamedTuple):
-    """The links and event configurations of rows, by id."""
+    """The links and event configurations of rows, and currencies of their accounts, by id."""
 
     links: Mapping[UUID, ClickLink]
     event_configs: Mapping[UUID, ConversionEventConfig]
+    currencies: Mapping[UUID, str]
 
 
 async def names_of(reader: MongoReads, new: Collection[NewRows]) -> RowNames:
@@ -72,10 +76,13 @@ async def names_of(reader: MongoReads, new: Collection[NewRows]) -> RowNames:
     links |= {row.link_id for row in conversions if row.link_id}
     configs = {row.event_config_id for row in conversions if row.event_config_id}
     found = await _find(reader, "links", links, ["internal_name", "slug"])
+    accounts = {row.account_id for row in conversions}
+    accounts_found = await _find(reader, "accounts", accounts, ["currency"])
     configs_found = await _find(reader, "event_configs", configs, ["name"])
     return RowNames(
         {one["_id"]: as_struct(ClickLink, one) for one in found},
         {one["_id"]: as_struct(ConversionEventConfig, one) for one in configs_found},
+        {one["_id"]: one["currency"] for one in accounts_found if one.get("currency")},
     )
 
 
@@ -111,10 +118,13 @@ def _click(row: StoredClick, names: RowNames, base_host: str) -> LiveClick:
 
 def _conversion(row: StoredConversion, names: RowNames) -> LiveConversion:
     return LiveConversion(
-        status=row.status,
+        status=row.reported,
+        attribution=row.status,
         click_id=row.click_id,
         value=row.value,
         payout=row.payout,
+        refunded_value=row.refunded_value,
+        currency=row.currency or names.currencies.get(row.account_id),
         country=row.country,
         device=row.device,
         event_id=row.id,

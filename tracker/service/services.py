@@ -188,6 +188,7 @@ class Services:
         self.reports = reports.build(stores=stores, public_url=public_url)
         self.feeds = feeds.build(
             stores=stores,
+            journal=self.journal,
             accounts=self.accounts,
             clicks=self.clicks,
             conversions=self.conversions,

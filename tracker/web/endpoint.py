@@ -18,7 +18,9 @@ from tracker.web.openapi_parts import BINARY, TEXT, OpenApiPart
 
 EVENT_ID: Final = "event_id"
 EXTERNAL_ID: Final = "external_id"
-"""The path parameters for the id of an event, and for the client's id, a text. Others are UUIDs."""
+TRANSACTION_ID: Final = "transaction_id"
+TEXT_IDS: Final = (EXTERNAL_ID, TRANSACTION_ID)
+"""The path parameters for the id of an event, and for ids that clients chose. Others are UUIDs."""
 
 _PARAMETER = re.compile(r"\{(\w+)\}")
 

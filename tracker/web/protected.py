@@ -31,7 +31,7 @@ from tracker.errors import BadRequest, Forbidden, Unauthorized
 from tracker.http.exchange import Exchange
 from tracker.ids import parse_event_id, parse_id
 from tracker.web.call import Call, Nothing
-from tracker.web.endpoint import EVENT_ID, EXTERNAL_ID, Endpoint, Upload
+from tracker.web.endpoint import EVENT_ID, TEXT_IDS, Endpoint, Upload
 from tracker.web.endpoint_handler import EndpointHandler
 from tracker.web.event_stream import EventStream, EventStreamAnswer
 from tracker.web.export import FileFormat, check_export_request, requested_format
@@ -169,7 +169,7 @@ class ProtectedHandler(EndpointHandler):
             body=body.value,
             principal=self.principal,
             sent=body.sent,
-            external_ids=tuple(trimmed(*one) for one in named if one[0] == EXTERNAL_ID),
+            external_ids=tuple(trimmed(*one) for one in named if one[0] in TEXT_IDS),
             signed_in=self.signed_in.session if self.signed_in else None,
             ids=ids,
             event_ids=event_ids,
@@ -278,5 +278,5 @@ def _parsed_path(
 ) -> tuple[tuple[UUID, ...], tuple[int, ...]]:
     """Return the UUIDs in the path, and the ids of events. Raises BadRequest if one is invalid."""
     named = list(zip(endpoint.id_names, path, strict=True))
-    ids = tuple(parse_id(name, text) for name, text in named if name not in (EVENT_ID, EXTERNAL_ID))
+    ids = tuple(parse_id(name, text) for name, text in named if name not in (EVENT_ID, *TEXT_IDS))
     return ids, tuple(parse_event_id(name, text) for name, text in named if name == EVENT_ID)

@@ -21,15 +21,16 @@ from tests.webhooks.receiver import answer
 from tests.webhooks.sending.scene import listening, sending
 from tracker.accounts.accounts import Account
 from tracker.clock import iso, moment
-from tracker.feeds.api.conversion_schema import StatusName
+from tracker.feeds.api.conversion_schema import AttributionName
 from tracker.feeds.conversions import SHOWN
 from tracker.ids import new_id
 from tracker.service.services import Services
 from tracker.visitor_dimensions import NAMES
 
 ROW = [
-    *("event_id", "at", "status", "refused", "event_config", "click_id", "link", "value"),
-    *("payout", "transaction_id", *NAMES, "bot"),
+    *("event_id", "at", "received_at", "status", "unknown_word", "attribution", "refused"),
+    *("event_config", "click_id", "link", "value", "payout", "refunded_value", "currency"),
+    *("transaction_id", *NAMES, "bot"),
     *("warnings", "repeats", "last_repeat_at"),
 ]
 
@@ -81,7 +82,7 @@ async def test_a_conversion_has_the_names_of_its_link_and_event_configuration(wo
     assert row["event_config"] | {"id": 0} == {"id": 0, "name": "Purchase"}
     assert row["link"] | {"id": 0} == {"id": 0, "internal_name": "A link", "slug": "s7"}
     assert (row["event_id"], row["at"]) == (7, iso(moment(AT_MS + 7)))
-    assert (row["status"], row["refused"]) == ("attributed", None)
+    assert (row["attribution"], row["refused"]) == ("attributed", None)
     assert row["click_id"] == str(UUID(bytes=click_id))
     assert (row["value"], row["payout"], row["transaction_id"]) == (12.5, 2.5, "t-1")
     assert (row["device"], row["browser"], row["os"]) == ("desktop", "Chrome", "Windows")
@@ -98,7 +99,10 @@ async def test_names_are_those_of_archived_links_and_event_configurations_too(wo
 @each_case(
     "query, expected",
     [
-        ("&status=claimed", "status: must be attributed or duplicate or foreign_click or no_click"),
+        (
+            "&attribution=claimed",
+            "attribution: must be attributed or duplicate or ",
+        ),
         ("&to=2026-01-31T00:00:00Z", "to: must be a date such as 2026-01-31"),
         ("&Status=refused", "Status: unknown parameter; did you mean status?"),
         ("&bots=yes", "bots: must be exclude or include or only"),
@@ -112,7 +116,7 @@ async def test_a_wrong_filter_is_400_and_names_field_and_rule(
 
 
 def test_every_state_of_the_log_can_be_asked_for() -> None:
-    assert set(get_args(StatusName)) == set(SHOWN)
+    assert set(get_args(AttributionName)) == set(SHOWN)
 
 
 async def test_a_conversion_is_listed_since_a_cursor_when_it_is_stored_and_when_it_is_settled(
@@ -127,7 +131,7 @@ async def test_a_conversion_is_listed_since_a_cursor_when_it_is_stored_and_when_
         await scene.applied(world.services, records)
         found = (await world.api.get(f"{page}&since={since}")).json()
         assert (found["next_cursor"], found["searched_to"]) == (None, None)
-        seen.append([(row["event_id"], row["status"]) for row in found["rows"]])
+        seen.append([(row["event_id"], row["attribution"]) for row in found["rows"]])
         since = found["since_cursor"]
     assert seen == [[(1, "pending")], [(1, "attributed")], []]
 
@@ -144,7 +148,7 @@ async def test_one_conversion_has_its_click_its_metadata_and_its_deliveries(worl
     response = await world.api.get(f"/api/conversions/{10**12}")
     assert response.status == 200, response.body
     shown = response.json()
-    assert list(shown) == [*ROW, "click", "metadata", "deliveries"]
+    assert list(shown) == [*ROW, "click", "metadata", "changes", "deliveries"]
     assert shown["metadata"] == '{"a": 1.0}'
     assert shown["click"] | {"at": 0, "link_id": 0} == {
         "id": str(UUID(bytes=click_id)),
@@ -182,7 +186,7 @@ async def test_the_click_of_another_account_is_not_shown(world: World) -> None:
     event = make_conversion(1, click.id, account_id=world.account.id.bytes)
     await scene.applied(world.services, [click, event])
     shown = (await world.api.get("/api/conversions/1")).json()
-    assert (shown["status"], shown["click"]) == ("foreign_click", None)
+    assert (shown["attribution"], shown["click"]) == ("foreign_click", None)
 
 
 @pytest.mark.parametrize("scopes", [["conversions:read"], ["conversions:*", "webhooks:write"]])
@@ -229,7 +233,7 @@ async def test_conversions_are_found_by_state_configuration_transaction_and_clic
         world.services, world.account, 4, click_id=other, status="refused", refused="max_value"
     )
     assert await ids(world.api, world.account, f"&event={config.id}") == [3, 1]
-    [refused] = await rows(world.api, world.account, "&status=refused&status=pending")
+    [refused] = await rows(world.api, world.account, "&status=refused&attribution=pending")
     assert (refused["event_id"], refused["refused"]) == (4, "max_value")
     foreign = make_event_document(5, account_id=new_id(), click_id=click, transaction_id="T-1")
     await world.services.stores.mongodb["events"].insert_one(foreign)

@@ -148,7 +148,7 @@ async def test_lists_show_tests_as_tests_and_filter_by_them(
         found = await rows(world.api, world.account, "/api/clicks", filters)
         assert [row["id"] for row in found] == expected, filters
     [event] = await rows(world.api, world.account, "/api/conversions", "&status=test")
-    assert (event["status"], event["click_id"], event["value"]) == ("test", click_id, 12.5)
+    assert (event["attribution"], event["click_id"], event["value"]) == ("test", click_id, 12.5)
     assert (event["link"]["internal_name"], event["country"]) == ("Spring", "DE")
     assert event["click"]["test"] is True
 
@@ -168,7 +168,7 @@ async def test_followers_of_feeds_get_tests_once(
         world.api, world.account, "/api/conversions", f"&since={since['/api/conversions']}"
     )
     assert (click["id"], click["test"]) == (click_id, True)
-    assert (event["click_id"], event["status"]) == (click_id, "test")
+    assert (event["click_id"], event["attribution"]) == (click_id, "test")
     for filters in ("&tests=exclude", "&bots=only"):
         query = f"&since={since['/api/clicks']}{filters}"
         assert await rows(world.api, world.account, "/api/clicks", query) == []

@@ -248,7 +248,7 @@ FEEDS: dict[str, dict[str, Query]] = {
     "log": {
         "conversions": conversions(),
         "conversions after a position": conversions(TimePosition(now(), 500)),
-        "conversions of a state": conversions(statuses=[Attribution.REFUSED]),
+        "conversions of a state": conversions(attributions=[Attribution.REFUSED]),
         "conversions of a time": conversions(first=moment(AT_MS), last=now()),
         "conversions of an event configuration": conversions(
             TimePosition(now(), 500), values={"event": [str(new_id())]}

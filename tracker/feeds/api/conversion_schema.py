@@ -8,10 +8,12 @@ import msgspec
 from msgspec import Meta, field, structs
 
 from tracker.calendar import Calendar
+from tracker.conversions.corrections.status import Status
 from tracker.conversions.document import Attribution
 from tracker.conversions.postbacks.parameters import MAX_TRANSACTION_ID_CHARACTERS
 from tracker.conversions.rules import Rule
 from tracker.feeds.api.click_records import ClickLink, ConversionClick
+from tracker.feeds.api.correction_schema import ConversionChange
 from tracker.feeds.api.schema import FeedQuery
 from tracker.feeds.arrivals import FeedName
 from tracker.feeds.filter import FeedFilter
@@ -20,9 +22,22 @@ from tracker.web.limits import MAX_FILTER_VALUES
 from tracker.web.schema import FilterText, Timestamp
 from tracker.webhooks.api.deliveries import DeliveryRecord
 
-StatusName = Literal[
+AttributionName = Literal[
     "pending", "attributed", "no_click", "foreign_click", "duplicate", "refused", "test"
 ]
+_StatusWord = Literal[
+    "approved",
+    "pending",
+    "rejected",
+    "refunded",
+    "attributed",
+    "no_click",
+    "foreign_click",
+    "duplicate",
+    "refused",
+    "test",
+]
+_STATUSES = frozenset(Status)
 
 
 class ListConversions(FeedQuery, kw_only=True):
@@ -31,7 +46,21 @@ class ListConversions(FeedQuery, kw_only=True):
     FEED = FeedName.CONVERSIONS
 
     status: Annotated[
-        list[StatusName], Meta(max_length=MAX_FILTER_VALUES, description="default: all")
+        list[_StatusWord],
+        Meta(
+            max_length=MAX_FILTER_VALUES,
+            description="default: all. Words of attribution but pending count as that filter",
+        ),
+    ] = field(default_factory=list)
+    attribution: Annotated[
+        list[AttributionName], Meta(max_length=MAX_FILTER_VALUES, description="default: all")
+    ] = field(default_factory=list)
+    currency: Annotated[
+        list[FilterText],
+        Meta(
+            max_length=MAX_FILTER_VALUES,
+            description="ISO 4217; `units` if the account has no currency",
+        ),
     ] = field(default_factory=list)
     event: Annotated[
         list[FilterText], Meta(max_length=MAX_FILTER_VALUES, description=FILTERS[EVENT].about)
@@ -50,7 +79,13 @@ class ListConversions(FeedQuery, kw_only=True):
     def filter(self, calendar: Calendar, host: str) -> FeedFilter:
         return structs.replace(
             super().filter(calendar, host),
-            statuses=[Attribution(one) for one in dict.fromkeys(self.status)],
+            statuses=[Status(one) for one in self.status if one in _STATUSES],
+            attributions=[
+                Attribution(one)
+                for one in dict.fromkeys([*self.status, *self.attribution])
+                if one in self.attribution or one not in _STATUSES
+            ],
+            currencies=[one.upper() for one in self.currency],
             click_id=self.click_id,
             transaction_id=self.transaction_id,
         )
@@ -67,9 +102,14 @@ class ConversionRecord(msgspec.Struct, kw_only=True):
     """A conversion. The fields of its click are null while it has none."""
 
     event_id: int
-    at: Annotated[Timestamp, Meta(description="when it was received")]
-    status: Annotated[
-        StatusName,
+    at: Annotated[Timestamp, Meta(description="when it occurred, if its sender says so")]
+    received_at: Timestamp
+    status: Annotated[Status, Meta(description="as its sender reports it")]
+    unknown_word: Annotated[
+        str | None, Meta(description="the word of a status that the event configuration lacks")
+    ]
+    attribution: Annotated[
+        AttributionName,
         Meta(
             description="attributed: it has its click's data; pending: its click is not stored "
             "yet; no_click: it names none; foreign_click: its click is another account's; "
@@ -83,6 +123,10 @@ class ConversionRecord(msgspec.Struct, kw_only=True):
     link: ClickLink | None
     value: Decimal | None
     payout: Decimal | None
+    refunded_value: Annotated[Decimal | None, Meta(description="how much of the value")]
+    currency: Annotated[
+        str | None, Meta(description="of its money; null: the account has no currency")
+    ]
     transaction_id: str | None
     country: str | None
     device: str | None
@@ -130,10 +174,14 @@ class ConversionDelivery(DeliveryRecord, kw_only=True):
 
 
 class ConversionDetail(ConversionRecord, kw_only=True):
-    """A conversion with its click, its metadata and its deliveries."""
+    """A conversion with its click, its metadata, its changes and its deliveries."""
 
     click: ClickOfConversion
     metadata: Annotated[str | None, Meta(description="JSON text, as it is stored")]
+    changes: Annotated[
+        list[ConversionChange],
+        Meta(description="the original, and each restatement; empty if there is none"),
+    ]
     deliveries: Annotated[
         list[ConversionDelivery] | None,
         Meta(description="one for each webhook; null without the scope `webhooks:read`"),

@@ -6,8 +6,10 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 from uuid import UUID
 
+from tracker.clock import iso
 from tracker.feeds.api.click_records import ClickLink, ConversionClick, record_in
 from tracker.feeds.api.clicks import click_record
+from tracker.feeds.api.conversion_changes import shown_changes
 from tracker.feeds.api.conversion_schema import (
     ConversionDelivery,
     ConversionDetail,
@@ -16,7 +18,7 @@ from tracker.feeds.api.conversion_schema import (
     ListConversions,
     ListedConversion,
 )
-from tracker.feeds.api.feed_request import all_of_feed, page_of_feed
+from tracker.feeds.api.feed_request import account_currency, all_of_feed, page_of_feed
 from tracker.feeds.api.schema import FeedAnswer
 from tracker.feeds.conversions import StoredConversion
 from tracker.feeds.services import FeedCall, FeedServices
@@ -53,17 +55,33 @@ async def _related(
     ]
 
 
-async def _show(
-    call: FeedCall[Any, Nothing], conversions: Sequence[StoredConversion]
+def _own(conversion: StoredConversion, currency: str | None) -> dict[str, object]:
+    """Return the fields that have other names than stored."""
+    return {
+        "event_id": conversion.id,
+        "received_at": iso(conversion.received_at or conversion.at),
+        "status": conversion.reported,
+        "attribution": conversion.status,
+        "currency": conversion.currency or currency,
+    }
+
+
+async def listed(
+    call: FeedCall[Any, Any], conversions: Sequence[StoredConversion]
 ) -> list[ListedConversion]:
     counted = conversions if call.principal.covers(["webhooks:read"]) else []
-    related, deliveries = await asyncio.gather(
+    related, deliveries, currency = await asyncio.gather(
         _related(call.services, call.account_id, conversions),
         _delivery_counts(call.services, call.account_id, counted),
+        account_currency(call),
     )
     return [
         record_of(
-            ListedConversion, one, event_id=one.id, deliveries=deliveries.get(one.id), **fields
+            ListedConversion,
+            one,
+            deliveries=deliveries.get(one.id),
+            **_own(one, currency),
+            **fields,
         )
         for one, fields in zip(conversions, related, strict=True)
     ]
@@ -77,26 +95,37 @@ async def _show(
         "conversions",
         "Export all conversions that pass the filters, as CSV or NDJSON",
         ListedConversion,
-        lambda call: all_of_feed(call, call.services.conversion_feed, _show),
+        lambda call: all_of_feed(call, call.services.conversion_feed, listed),
     ),
 )
 async def list_conversions(
     call: FeedCall[ListConversions, Nothing],
 ) -> FeedAnswer[ListedConversion]:
     """List conversions, newest first, or everything that was stored after a cursor."""
-    return await page_of_feed(call, call.services.conversion_feed, _show)
+    return await page_of_feed(call, call.services.conversion_feed, listed)
 
 
 @endpoint("GET", "/api/conversions/{event_id}", "conversions:read")
 async def show(call: FeedCall[Nothing, Nothing]) -> ConversionDetail:
-    """Show a conversion with its click, its metadata and its deliveries."""
+    """Show a conversion with its click, its metadata, its changes and its deliveries."""
     found = await call.services.conversion_feed.find(call.event_ids[0])
-    conversion = call.check_owner("conversion", found)
-    [related], deliveries = await asyncio.gather(
-        _related(call.services, call.account_id, [conversion]), _deliveries(call, conversion)
+    return await detail(call, call.check_owner("conversion", found))
+
+
+async def detail(call: FeedCall[Any, Any], conversion: StoredConversion) -> ConversionDetail:
+    [related], deliveries, changes, currency = await asyncio.gather(
+        _related(call.services, call.account_id, [conversion]),
+        _deliveries(call, conversion),
+        shown_changes(call, conversion.changes),
+        account_currency(call),
     )
     return record_of(
-        ConversionDetail, conversion, event_id=conversion.id, deliveries=deliveries, **related
+        ConversionDetail,
+        conversion,
+        deliveries=deliveries,
+        changes=changes,
+        **_own(conversion, currency),
+        **related,
     )
 
 

@@ -7,6 +7,7 @@ from msgspec import Struct, structs
 
 from tracker.calendar import DEFAULT_ZONE, calendar_of
 from tracker.clock import iso
+from tracker.conversions.corrections.status import is_click_key
 from tracker.feeds.api.schema import FeedAnswer, FeedQuery
 from tracker.feeds.feed import Feed
 from tracker.feeds.filter import FeedFilter
@@ -18,6 +19,9 @@ from tracker.web.export_stream import pieces
 
 _ROWS_AT_ONCE: Final = 500
 """Rows of a page if all are read."""
+
+UNITS: Final = "UNITS"
+"""What the filter calls the currency of an account that has none."""
 
 Record = TypeVar("Record", bound=Struct)
 
@@ -32,10 +36,23 @@ async def feed_filter(call: FeedCall[Any, Nothing]) -> FeedFilter:
     if query.first is not None or query.last is not None:
         calendar = await call.services.accounts.time_zones.find(call.account_id)
     wanted = query.filter(calendar, call.services.public_url.host)
+    if wanted.currencies:
+        home = await account_currency(call) or UNITS
+        stored = [None if one == home else one for one in wanted.currencies]
+        wanted = structs.replace(wanted, currencies=stored)
     if wanted.transaction_id is None:
+        return wanted
+    if is_click_key(wanted.transaction_id):  # which no answer shows
         return wanted
     configs = await call.services.conversions.event_configs.ids(call.account_id)
     return structs.replace(wanted, transaction_scopes=[call.account_id, *configs])
+
+
+async def account_currency(call: FeedCall[Any, Any]) -> str | None:
+    reader = call.web.mongodb.reads
+    found = await reader.find_one("accounts", {"_id": call.account_id}, ["currency"])
+    currency: str | None = (found or {}).get("currency")
+    return currency
 
 
 async def page_of_feed(

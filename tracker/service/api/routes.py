@@ -26,6 +26,7 @@ from tracker.feeds.api import (
     conversion_delays,
     conversion_warnings,
     conversions,
+    corrections,
     refused_postbacks,
     testing,
 )
@@ -93,7 +94,8 @@ _DECLARING = (
         unknown_words,
         testing,
     ),
-    *(clicks, conversions, conversion_delays, conversion_warnings, refused_postbacks),
+    *(clicks, conversions, corrections, conversion_delays, conversion_warnings),
+    refused_postbacks,
     *(webhooks, templates, statistics, deliveries),
     *(imports, cut_over),
     *(keys, account, audit, members, invitations),

@@ -9,7 +9,7 @@ from tracker.ids import MAX_EVENT_ID
 from tracker.web.call import Nothing
 from tracker.web.endpoint import (
     EVENT_ID,
-    EXTERNAL_ID,
+    TEXT_IDS,
     Endpoint,
     Errors,
     HandledEndpoint,
@@ -229,7 +229,8 @@ def _names_object(endpoint: Endpoint) -> bool:
 def _id(name: str) -> OpenApiPart:
     event_id = {"type": "integer", "minimum": 1, "maximum": MAX_EVENT_ID}
     text = TEXT | {"minLength": 1, "maxLength": MAX_TEXT_CHARACTERS}
-    schema = {EVENT_ID: event_id, EXTERNAL_ID: text}.get(name, TEXT | {"format": "uuid"})
+    schemas = {EVENT_ID: event_id, **dict.fromkeys(TEXT_IDS, text)}
+    schema = schemas.get(name, TEXT | {"format": "uuid"})
     return {"name": name, "in": "path", "required": True, "schema": schema}
 
 

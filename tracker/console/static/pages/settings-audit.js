@@ -21,6 +21,7 @@ const ACTIONS = {
   Tags: ["tag.created", "tag.renamed", "tag.deleted"],
   Domains: ["domain.added", "domain.verified", "domain.changed", "domain.deleted"],
   "Event configurations": ["event_config.created", "event_config.changed", "event_config.archived"],
+  Conversions: ["conversion.corrected"],
   Webhooks: [
     "webhook.created",
     "webhook.changed",

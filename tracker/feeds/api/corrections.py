@@ -1,0 +1,215 @@
+"""`/api/conversions`: correct one of an account's conversions, or many."""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Annotated, Any, NamedTuple
+from uuid import UUID
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from tracker.access.audit import AuditAction, AuditObject, FieldChange
+from tracker.access.principal import ActorKind
+from tracker.conversions.conversion import Correction
+from tracker.errors import BadRequest, ErrorCode, NotFound, TrackerError
+from tracker.feeds.api.conversion_schema import ConversionDetail, ListedConversion
+from tracker.feeds.api.conversions import detail, listed
+from tracker.feeds.api.correction_schema import (
+    MAX_BULK_CORRECTIONS,
+    MAX_CORRECTIONS_BYTES,
+    CorrectConversion,
+    CorrectConversions,
+    CorrectTransaction,
+    NamedTransaction,
+    StatedFields,
+)
+from tracker.feeds.conversions import row_of
+from tracker.feeds.corrections.statement import (
+    change_of,
+    changes_of,
+    corrected,
+    correction_of,
+    statement,
+)
+from tracker.feeds.services import FeedCall
+from tracker.reports.dimensions import EVENT, NO_KEY
+from tracker.web.call import Nothing
+from tracker.web.endpoint import Endpoints
+
+endpoint = Endpoints("feeds")
+
+_RETRY_SECONDS = 5
+_SCOPE = "conversions:write"
+_EXAMPLE: Mapping[str, Any] = {"status": "rejected", "reason": "fraud", "note": "Two orders"}
+
+Document = Mapping[str, Any]
+
+
+class CorrectedRow(msgspec.Struct, kw_only=True):
+    """A corrected conversion, or why it was not corrected."""
+
+    conversion: ListedConversion | None = None
+    error: Annotated[str | None, Meta(description="names field and rule")] = None
+    code: Annotated[ErrorCode | None, Meta(description="as in X-Error-Code")] = None
+
+
+class CorrectedConversions(msgspec.Struct, kw_only=True):
+    """The rows of the request, in their order."""
+
+    rows: list[CorrectedRow]
+
+
+class _Planned(NamedTuple):
+    """The conversion as it will be, and the correction to append; None if it changes nothing."""
+
+    after: Document
+    correction: Correction | None
+    audited: AuditAction | None
+
+
+@endpoint("PATCH", "/api/conversions/{event_id}", _SCOPE, example=dict(_EXAMPLE))
+async def correct(call: FeedCall[Nothing, CorrectConversion]) -> ConversionDetail:
+    """Correct a conversion. The answer is the conversion as it will be in a moment."""
+    return await _correct(call, call.event_ids[0])
+
+
+@endpoint(
+    "PATCH",
+    "/api/conversions/by-transaction/{transaction_id}",
+    _SCOPE,
+    example=dict(_EXAMPLE),
+    operation_id="updateConversionByTransaction",
+)
+async def correct_by_transaction(
+    call: FeedCall[NamedTransaction, CorrectTransaction],
+) -> ConversionDetail:
+    """Correct the conversion with this transaction id.
+
+    Raises BadRequest if conversions of several event configurations have it.
+    """
+    [transaction_id] = call.external_ids
+    ids = await _ids(call, [(transaction_id, call.query.event)])
+    return await _correct(call, _only(ids[0]))
+
+
+@endpoint(
+    "POST",
+    "/api/conversions/bulk",
+    _SCOPE,
+    summary=f"Correct up to {MAX_BULK_CORRECTIONS} conversions, each answered in order",
+    example={"rows": [{"event_id": 1001, **_EXAMPLE}]},
+    operation_id="updateConversions",
+    body_bytes=MAX_CORRECTIONS_BYTES,
+)
+async def correct_many(call: FeedCall[Nothing, CorrectConversions]) -> CorrectedConversions:
+    """Correct several conversions, each by itself."""
+    rows = call.body.rows
+    named = [(one.transaction_id, one.event) for one in rows if one.transaction_id is not UNSET]
+    found = iter(await _ids(call, named))
+    ids = [next(found) if one.event_id is UNSET else [one.event_id] for one in rows]
+    documents = await call.services.conversion_feed.documents({id_ for one in ids for id_ in one})
+    plans: list[_Planned | TrackerError] = []
+    seen = set[int]()
+    for row, one in zip(rows, ids, strict=True):
+        try:
+            event_id = _only(one)
+            plan = _plan(call, documents.get(event_id), row)
+            repeated = BadRequest("event_id: repeated in this request")
+            plans.append(repeated if event_id in seen else plan)
+            seen.add(event_id)
+        except TrackerError as error:
+            plans.append(error)
+    answers = await _append(call, plans)
+    after = [row_of(one.after) for one in answers if isinstance(one, _Planned)]
+    shown = iter(await listed(call, after))
+    return CorrectedConversions(
+        rows=[
+            CorrectedRow(conversion=next(shown))
+            if isinstance(one, _Planned)
+            else CorrectedRow(error=one.message, code=one.code)
+            for one in answers
+        ]
+    )
+
+
+async def _correct(call: FeedCall[Any, Any], event_id: int) -> ConversionDetail:
+    documents = await call.services.conversion_feed.documents([event_id])
+    [answer] = await _append(call, [_plan(call, documents.get(event_id), call.body)])
+    if isinstance(answer, TrackerError):
+        answer.headers.setdefault("Retry-After", str(_RETRY_SECONDS))
+        raise answer
+    return await detail(call, row_of(answer.after))
+
+
+def _plan(call: FeedCall[Any, Any], document: Document | None, body: StatedFields) -> _Planned:
+    """Raises NotFound, Forbidden or BadRequest if the correction cannot be made."""
+    stored = None if document is None else row_of(document)
+    call.check_owner("conversion", stored)
+    assert document is not None
+    stated, changes = statement(document, body.stated()), changes_of(document)
+    if not stated:
+        now = corrected(document, changes) if len(changes) > 1 else document
+        return _Planned(now, None, None)
+    actor = call.principal.actor
+    kind = "person" if actor.kind == ActorKind.MEMBER else "key"
+    correction = correction_of(
+        document, stated, call.account_id, f"{kind}:{actor.id}", body.reason, body.note
+    )
+    after = corrected(document, [*changes, change_of(correction)])
+    # The conversion's own history has the amounts, for as long as the conversion is stored.
+    audited = AuditAction(
+        action="conversion.corrected",
+        target=AuditObject(kind="conversion", id=None, name=str(correction.event_id)),
+        changes={
+            "fields": FieldChange(before=None, after=", ".join(body.sent())),
+            "reason": FieldChange(before=None, after=body.reason),
+        },
+    )
+    return _Planned(after, correction, audited)
+
+
+async def _append(
+    call: FeedCall[Any, Any], plans: Sequence[_Planned | TrackerError]
+) -> list[_Planned | TrackerError]:
+    """Append and audit the corrections. Return the plans; an error for what is not durable."""
+    made = [one for one in plans if isinstance(one, _Planned) and one.correction]
+    errors = await call.services.corrections.append(
+        [one.correction for one in made if one.correction]
+    )
+    failed = {id(one): error for one, error in zip(made, errors, strict=True) if error}
+    done = [one.audited for one in made if one.audited and id(one) not in failed]
+    await call.audit_all(done)
+    return [failed.get(id(one), one) for one in plans]
+
+
+async def _ids(
+    call: FeedCall[Any, Any], named: Sequence[tuple[str, str | UnsetType]]
+) -> list[Collection[int]]:
+    """Return the conversions with each transaction id, of the event configuration if it is named.
+
+    Raises BadRequest if `event` is no id.
+    """
+    if not named:
+        return []
+    configs = await call.services.conversions.event_configs.ids(call.account_id)
+    scopes = {str(one): one for one in configs} | {NO_KEY[EVENT]: call.account_id}
+    found = await call.services.conversion_feed.ids_of_transactions(
+        {transaction_id for transaction_id, _ in named}, scopes.values()
+    )
+    ids: list[Collection[int]] = []
+    for transaction_id, event in named:
+        by_scope: Mapping[UUID, int] = found.get(transaction_id, {})
+        if event is UNSET:
+            ids.append(by_scope.values())
+        else:
+            scope = scopes.get(str(event).lower())
+            ids.append([one for found_in, one in by_scope.items() if found_in == scope])
+    return ids
+
+
+def _only(ids: Collection[int]) -> int:
+    """Raises NotFound without one, BadRequest if there are several."""
+    if not ids:
+        raise NotFound("conversion: not found")
+    if len(ids) > 1:
+        raise BadRequest("event: required; conversions of several event configurations have the id")
+    return next(iter(ids))

@@ -1,0 +1,1 @@
+"""Corrections of stored conversions by people and programs."""
