@@ -180,6 +180,7 @@ class Services:
             stores=stores,
             accounts=self.accounts,
             links=self.links,
+            event_configs=self.conversions.event_configs,
             public_url=public_url,
             secret_keys=settings.secret_keys,
             allows_http=settings.http_targets_allowed,

@@ -1,54 +1,153 @@
-"""Creation of deliveries: one for each settled conversion and each webhook of its account.
+"""Creation of deliveries: of settled conversions and of their changes, to webhooks that ask.
 
-The drain calls this in the transaction that settles the conversions. `DeliveryQueue.add` gets the
-result once the transaction is committed.
+The drain calls this in the transaction that settles or changes the conversions.
+`DeliveryQueue.add` gets the result once the transaction is committed.
 
-Guarantee: one delivery per conversion and webhook, however often this runs. Its id follows from
-both.
+- A webhook is told of a conversion when it is settled, if the conversion matches its filter.
+- Of each change after that a webhook is told that asks for changes. Another one is told of the
+  conversion, if it matches since this change.
+
+Guarantee: one delivery per webhook and conversion, or change of it, however often this runs. Its id
+follows from them.
 """
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import islice
-from typing import Any
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from itertools import chain, islice
+from typing import Any, Final, NamedTuple, cast
+from uuid import UUID
 
 from tracker.clock import now
-from tracker.stores.mongodb.documents import run_inserts, stored_ids
+from tracker.conversions.corrections.changes import RESTATED
+from tracker.conversions.document import COUNTED, Attribution, ConversionDocument, is_notified
+from tracker.stores.mongodb.documents import run_inserts, stored_ids, with_byte_ids
 from tracker.stores.mongodb.drivers import Database
 from tracker.stores.mongodb.transaction import MongoSession
 from tracker.webhooks.delivery import Kind, delivery_id, new_row
+from tracker.webhooks.filters import NO_FILTER, Filter, filter_of
 from tracker.webhooks.limits import MAX_ROWS_PER_COMMAND
 from tracker.webhooks.queue import DueWebhook, due_webhook
 
 MongoDocument = Mapping[str, Any]
 
 
-async def create_deliveries(
-    database: Database, conversions: Sequence[MongoDocument], session: MongoSession
-) -> set[DueWebhook]:
-    """Insert the deliveries of `conversions`, which have ids of accounts as `bytes`, or None.
+class Subscriber(NamedTuple):
+    """An active webhook, and what it is told of."""
 
-    The webhooks are active, older than the conversion, and subscribe to conversions.
-    """
-    account_ids = {one["account_id"] for one in conversions} - {None}
+    id: UUID
+    account_id: UUID
+    created_at: datetime
+    kinds: Collection[str]
+    filter: Filter
+
+
+Webhooks = Mapping[bytes, Sequence[Subscriber]]
+"""Active webhooks by account."""
+
+_NOT_YET_TOLD: Final = (Attribution.PENDING, Attribution.CLAIMED)
+
+
+async def create_deliveries(
+    database: Database,
+    conversions: Sequence[MongoDocument],
+    session: MongoSession,
+    updated: Iterable[tuple[MongoDocument, MongoDocument]] = (),
+) -> set[DueWebhook]:
+    """Insert the deliveries of settled `conversions`, and of `updated` ones (before, after)."""
+    changes = [pair for pair in updated if _is_told(*pair)]
+    told = [*conversions, *(after for _, after in changes)]
+    account_ids = {one["account_id"] for one in told if one["account_id"] is not None}
     if not account_ids:
         return set()
-    webhooks = await subscribers(database, account_ids, session)
-    created_at = now()
-    rows = (
-        new_row(
-            delivery_id(webhook["_id"], conversion["_id"]),
-            webhook["_id"],
-            webhook["account_id"],
-            created_at,
-            event_id=conversion["_id"],
-        )
-        for conversion in conversions
-        for webhook in webhooks.get((conversion["account_id"], Kind.CONVERSION), ())
-        if webhook["created_at"] <= conversion["at"]
+    webhooks = await active_webhooks(database, account_ids, session)
+    tags = await _tags_of_links(database, told, webhooks, session)
+    pairs = chain(((None, one) for one in conversions), changes)
+    return await insert_deliveries(database, _rows(pairs, webhooks, tags), session)
+
+
+def _rows(
+    told: Iterable[tuple[MongoDocument | None, MongoDocument]],
+    webhooks: Webhooks,
+    tags: Mapping[bytes, Collection[bytes]],
+) -> Iterator[dict[str, Any]]:
+    at = now()
+    for before, after in told:
+        link_tags = tags.get(after.get("link_id", b""), ())
+        for webhook in webhooks.get(after["account_id"] or b"", ()):
+            if kind := _kind(webhook, before, after, link_tags):
+                yield _row(webhook, kind, before, after, at)
+
+
+def _kind(
+    webhook: Subscriber,
+    before: MongoDocument | None,
+    after: MongoDocument,
+    link_tags: Collection[bytes],
+) -> Kind | None:
+    """Return as what a webhook is told of a settled conversion, or of a change; None if not."""
+    if not webhook.filter.matches(after, link_tags):
+        return None
+    if before is None:
+        is_new = webhook.created_at <= after.get("received_at", after["at"])
+    elif Kind.CONVERSION_UPDATED in webhook.kinds:
+        return Kind.CONVERSION_UPDATED
+    else:
+        is_new = not webhook.filter.matches(before, link_tags)
+    return Kind.CONVERSION if is_new and Kind.CONVERSION in webhook.kinds else None
+
+
+def _row(
+    webhook: Subscriber,
+    kind: Kind,
+    before: MongoDocument | None,
+    after: MongoDocument,
+    at: datetime,
+) -> dict[str, Any]:
+    subject: int | str = after["_id"]
+    fields: dict[str, Any] = {"event_id": subject, "state": _state(after)}
+    if Kind.CONVERSION_UPDATED in webhook.kinds:
+        fields["revision"] = after.get("revision", 0)
+    if before is not None and kind is Kind.CONVERSION_UPDATED:
+        subject = f"{subject} {after['revision']}"
+        changes: Sequence[MongoDocument] = after.get("changes", ())
+        newest = max(changes, key=lambda one: (one["recorded_at"], one["id"]), default={})
+        fields |= {"kind": kind, "previous": _state(before), "reason": newest.get("reason")}
+    key = delivery_id(webhook.id, subject)
+    return new_row(key, webhook.id, webhook.account_id, at, **fields)
+
+
+def _is_told(before: MongoDocument, after: MongoDocument) -> bool:
+    """Return whether a change is told: not before its conversion is, which has the change then."""
+    if before["status"] in _NOT_YET_TOLD and not is_notified(cast(ConversionDocument, before)):
+        return False
+    return (
+        before["status"] in COUNTED
+        and after["status"] in COUNTED
+        and _state(before) != _state(after)
     )
-    return await insert_deliveries(database, rows, session)
+
+
+def _state(conversion: MongoDocument) -> dict[str, Any]:
+    return {name: conversion[name] for name in RESTATED if conversion.get(name) is not None}
+
+
+async def _tags_of_links(
+    database: Database,
+    conversions: Iterable[MongoDocument],
+    webhooks: Webhooks,
+    session: MongoSession,
+) -> Mapping[bytes, Collection[bytes]]:
+    """Return the tags of the links of conversions, where a webhook of the account asks for tags."""
+    by_tags = {key for key, found in webhooks.items() if any(one.filter.tags for one in found)}
+    of_them = [one for one in conversions if one["account_id"] in by_tags]
+    link_ids = {one["link_id"] for one in of_them if "link_id" in one}
+    if not link_ids:
+        return {}
+    links = with_byte_ids(database["links"])
+    found = links.find({"_id": {"$in": stored_ids(link_ids)}}, ["tags"], session=session)
+    return {row["_id"]: row["tags"] async for row in found}
 
 
 async def insert_deliveries(
@@ -63,17 +162,18 @@ async def insert_deliveries(
     return due
 
 
-async def subscribers(
+async def active_webhooks(
     database: Database, account_ids: set[bytes], session: MongoSession
-) -> Mapping[tuple[bytes, str], Sequence[MongoDocument]]:
-    """Return the active webhooks of accounts, by account and kind of event."""
+) -> Webhooks:
     wanted = {"account_id": {"$in": stored_ids(account_ids)}, "active": True}
     found = defaultdict(list)
-    fields = ["account_id", "created_at", "events"]
+    fields = ["account_id", "created_at", "events", "filter"]
     async for row in database["webhooks"].find(wanted, fields, session=session):
         # Webhooks without `events` are older than the other kinds: they subscribe to conversions.
-        for kind in row.get("events", [Kind.CONVERSION]):
-            found[row["account_id"].bytes, kind].append(row)
+        kinds = row.get("events", [Kind.CONVERSION])
+        matching = filter_of(kinds, row.get("filter", NO_FILTER))
+        one = Subscriber(row["_id"], row["account_id"], row["created_at"], kinds, matching)
+        found[row["account_id"].bytes].append(one)
     return found
 
 

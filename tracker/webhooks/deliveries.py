@@ -2,6 +2,7 @@
 
 - A claim sets `due_at` to the end of its lease. So one index finds due and abandoned deliveries.
 - Only the holder of a delivery records an attempt at it.
+- Changes of one conversion are claimed in their order (`sending/order`).
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -15,9 +16,10 @@ import msgspec
 from tracker.stores.mongodb.database import MongoDB
 from tracker.stores.mongodb.documents import as_struct, run_updates, sendable
 from tracker.stores.mongodb.transaction import MongoSession, in_transaction
-from tracker.webhooks.delivery import Attempt, Delivery, DeliveryStatus, Kind
+from tracker.webhooks.delivery import Attempt, Delivery, DeliveryStatus
 from tracker.webhooks.operational_messages import create_messages, delivery_failed
 from tracker.webhooks.queue import DeliveryQueue, DueWebhook, due_webhook
+from tracker.webhooks.sending.order import make_next_due, postpone_later_ones
 
 LEASE: Final = timedelta(seconds=30)
 """The duration of a claim: twice the time limit of an attempt."""
@@ -34,6 +36,9 @@ SHOWN_CHARACTERS: Final = 4096
 RETRIED: Final = (DeliveryStatus.FAILED, DeliveryStatus.CANCELLED)
 
 _MAX_COUNTED: Final = 100_000
+
+_MAX_SEARCHES: Final = 5
+"""Searches of a claim, while all that it finds has to wait for earlier deliveries."""
 
 _SHOWN_FIELDS: Final = {
     **dict.fromkeys(set(Delivery.__struct_fields__) - {"macros"}, True),
@@ -79,7 +84,7 @@ class Deliveries:
 
     async def claim(self, wanted: Mapping[UUID, int], at: datetime) -> list[Delivery]:
         """Claim each webhook's oldest deliveries until `at` + LEASE, up to the wanted numbers."""
-        rows = await self._oldest(wanted, at) if wanted else []
+        rows = await self._next_in_order(wanted, at)
         if not rows:
             return []
         holder, until = uuid4(), at + LEASE
@@ -92,6 +97,13 @@ class Deliveries:
             mine = {row["_id"] async for row in self._deliveries.find(held, ["_id"])}
             rows = [row for row in rows if row["_id"] in mine]
         return [as_struct(Delivery, {**row, "holder": holder, "due_at": until}) for row in rows]
+
+    async def _next_in_order(self, wanted: Mapping[UUID, int], at: datetime) -> Sequence[Any]:
+        for _ in range(_MAX_SEARCHES if wanted else 0):
+            found = await self._oldest(wanted, at)
+            if (rows := await postpone_later_ones(self._database, found)) or not found:
+                return rows
+        return []
 
     async def _oldest(self, wanted: Mapping[UUID, int], at: datetime) -> list[dict[str, Any]]:
         first, *others = [_oldest_of(webhook_id, at, limit) for webhook_id, limit in wanted.items()]
@@ -114,6 +126,7 @@ class Deliveries:
         """Record results, unless another holder has claimed the delivery. May be repeated.
 
         If a conversion failed for good, subscribed webhooks are notified in the same transaction.
+        If a delivery has ended, a later one of its conversion is due.
         """
         failed = [one for one in results if _should_notify(one)]
         others = [one for one in results if not _should_notify(one)]
@@ -123,6 +136,10 @@ class Deliveries:
             async with await self._database.client.start_session() as session:
                 work = partial(self._record_failed, failed)
                 await self._queue.add(await in_transaction(session, work))
+        ended = [one.delivery for one in results if one.due_at is None]
+        if in_order := [one for one in ended if one.revision is not None]:
+            at = max(one.attempt.at for one in results)
+            await self._queue.add(await make_next_due(self._database, in_order, at))
 
     async def _record_failed(
         self, results: Sequence[AttemptResult], session: MongoSession
@@ -248,7 +265,7 @@ def first_of_each(**matching: Any) -> list[dict[str, Any]]:
 
 
 def _should_notify(result: AttemptResult) -> bool:
-    return result.status is DeliveryStatus.FAILED and result.delivery.kind is Kind.CONVERSION
+    return result.status is DeliveryStatus.FAILED and result.delivery.event_id is not None
 
 
 def _due_early(results: Iterable[AttemptResult]) -> Iterator[DueWebhook]:

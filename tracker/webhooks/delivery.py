@@ -2,7 +2,7 @@
 
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
+from typing import Any, Final
 from uuid import UUID, uuid5
 
 import msgspec
@@ -12,10 +12,21 @@ class Kind(StrEnum):
     """The kind of event that a delivery notifies of, and that a webhook may subscribe to."""
 
     CONVERSION = "conversion"
+    """A conversion was recorded."""
+    CONVERSION_UPDATED = "conversion.updated"
+    """Status or money of a conversion has changed."""
     WEBHOOK_DISABLED = "webhook.disabled"
     """The service has disabled another webhook of the account."""
     DELIVERY_FAILED = "delivery.failed"
     """A conversion has not reached another webhook of the account, and is not retried."""
+
+    @classmethod
+    def _missing_(cls, value: object) -> "Kind | None":
+        return cls.CONVERSION if value == CONVERSION_RECORDED else None
+
+
+CONVERSION_RECORDED: Final = "conversion.recorded"
+"""Another name for `conversion`, which answers keep for clients that know no other."""
 
 
 class DeliveryStatus(StrEnum):
@@ -47,6 +58,9 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True):
     - `payload`: JSON text, built and stored for the first attempt. Messages have it from the start.
     - `macros`: JSON text, the values of macros outside of the payload, stored with it.
     - `url`: the last target filled with them; None if it has no macros.
+    - `state`, `previous`: status and money of the conversion as this tells them, as stored, and
+      before the change; `reason`: of the change. Deliveries of earlier releases have none.
+    - `revision`: of the conversion. Only if the webhook is told of changes: they keep their order.
     - `expires_at`: a finished delivery is deleted then.
     """
 
@@ -63,6 +77,10 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True):
     payload: str | None = None
     macros: str | None = None
     url: str | None = None
+    state: dict[str, Any] | None = None
+    previous: dict[str, Any] | None = None
+    reason: str | None = None
+    revision: int | None = None
     expires_at: datetime | None = None
 
 

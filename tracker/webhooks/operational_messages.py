@@ -16,7 +16,7 @@ import msgspec
 from tracker.clock import iso
 from tracker.stores.mongodb.drivers import Database
 from tracker.stores.mongodb.transaction import MongoSession
-from tracker.webhooks.creation import insert_deliveries, subscribers
+from tracker.webhooks.creation import active_webhooks, insert_deliveries
 from tracker.webhooks.delivery import Attempt, Delivery, Kind, delivery_id, new_row
 from tracker.webhooks.queue import DueWebhook
 from tracker.webhooks.schedule import Disabled
@@ -77,18 +77,18 @@ async def create_messages(
 
     Return the webhooks to be added to the queue afterwards.
     """
-    webhooks = await subscribers(database, {one.account_id.bytes for one in messages}, session)
+    webhooks = await active_webhooks(database, {one.account_id.bytes for one in messages}, session)
     rows = (
         new_row(
-            delivery_id(webhook["_id"], f"{message.kind} {message.subject}"),
-            webhook["_id"],
+            delivery_id(webhook.id, f"{message.kind} {message.subject}"),
+            webhook.id,
             message.account_id,
             message.at,
             kind=message.kind,
             payload=message.payload(),
         )
         for message in messages
-        for webhook in webhooks.get((message.account_id.bytes, message.kind), ())
-        if webhook["_id"] != message.about
+        for webhook in webhooks.get(message.account_id.bytes, ())
+        if message.kind in webhook.kinds and webhook.id != message.about
     )
     return await insert_deliveries(database, rows, session)

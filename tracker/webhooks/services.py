@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from tracker.accounts.services import AccountServices
+from tracker.conversions.event_config import EventConfigs
 from tracker.dns.resolver import HostResolver
 from tracker.limits.account_limiter import AccountLimiter
 from tracker.links.services import LinkServices
@@ -33,6 +34,7 @@ class WebhookServices(NamedTuple):
     dns: HostResolver
     accounts: AccountServices
     links: LinkServices
+    event_configs: EventConfigs
     public_url: PublicUrl
 
 
@@ -41,6 +43,7 @@ def build(
     stores: StoreServices,
     accounts: AccountServices,
     links: LinkServices,
+    event_configs: EventConfigs,
     public_url: PublicUrl,
     secret_keys: Sequence[bytes],
     allows_http: bool,
@@ -62,6 +65,7 @@ def build(
         dns=HostResolver(links.dns_address),
         accounts=accounts,
         links=links,
+        event_configs=event_configs,
         public_url=public_url,
     )
 

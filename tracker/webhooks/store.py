@@ -24,6 +24,7 @@ from tracker.stores.mongodb.transaction import MongoSession, run_in_transaction
 from tracker.stores.secret_box import SecretBox
 from tracker.syntax.url import check_url
 from tracker.webhooks.delivery import Kind
+from tracker.webhooks.filters import NO_FILTER, Filter
 from tracker.webhooks.headers import FIELD as HEADERS
 from tracker.webhooks.headers import headers_text, parsed_headers, with_stored_values
 from tracker.webhooks.limits import MAX_WEBHOOKS_PER_ACCOUNT
@@ -41,7 +42,7 @@ class Webhook(msgspec.Struct, frozen=True, kw_only=True):
     """A webhook as it is stored.
 
     - Secrets and headers are sealed; `Webhooks.with_readable_secrets` decrypts them.
-    - `headers` and `payload_template` are JSON text.
+    - `headers`, `payload_template` and `filter` are JSON text.
     - `failing_since` is the time of the first failure since the last success.
     - `disabled_reason` and `disabled_at` are set if the service itself disabled it.
     """
@@ -55,6 +56,7 @@ class Webhook(msgspec.Struct, frozen=True, kw_only=True):
     header_names: tuple[str, ...] = ()
     headers: str | None = None
     events: tuple[Kind, ...] = (Kind.CONVERSION,)
+    filter: str = NO_FILTER
     active: bool
     secret: str
     previous_secret: str | None = None
@@ -95,6 +97,7 @@ class Webhooks:
         payload_template: Mapping[str, Any],
         events: Sequence[Kind] = (Kind.CONVERSION,),
         headers: Mapping[str, str] = MappingProxyType({}),
+        conversions: Filter | None = None,
         approve: Callable[[MongoSession], Awaitable[object]] | None = None,
     ) -> Webhook:
         """Return a new webhook, with its secret decrypted. Raises BadRequest beyond a limit.
@@ -110,6 +113,7 @@ class Webhooks:
             method=method,
             payload_template=template_text(payload_template),
             events=tuple(events),
+            filter=filter_text(conversions),
             **self._sealed_headers(webhook_id, with_stored_values({}, headers)),
             active=True,
             secret=self._box.seal(webhook_id, secret),
@@ -246,6 +250,8 @@ def _new_secret() -> str:
 def _update(fields: Mapping[str, Any]) -> dict[str, Any]:
     template = fields.get("payload_template")
     text = {} if template is None else {"payload_template": template_text(template)}
+    if "filter" in fields:
+        text["filter"] = filter_text(fields["filter"])
     # The owner may have fixed the cause: earlier failures no longer count.
     causes = {"active", "target_url", "headers"}
     health = {"failing_since": None} if causes & fields.keys() else {}
@@ -258,6 +264,10 @@ def _receiver(target_url: str) -> tuple[str, tuple[str, int], str]:
     """Return all before the query. One host may serve many customers, each at its path."""
     parts = check_url(TARGET_URL, target_url)
     return parts.scheme.lower(), parts.address, parts.path or "/"
+
+
+def filter_text(conversions: Filter | None) -> str:
+    return NO_FILTER if conversions is None else ENCODER.encode(conversions).decode()
 
 
 def template_text(template: Mapping[str, Any]) -> str:

@@ -47,6 +47,7 @@ from tracker.webhooks.creation import create_deliveries
 from tracker.webhooks.delivery import DeliveryStatus
 from tracker.webhooks.queue import DueWebhook
 from tracker.webhooks.queue_repair import QueueRepair
+from tracker.webhooks.sending.order import postpone_later_ones
 
 pytestmark = pytest.mark.redis
 
@@ -354,6 +355,10 @@ OTHERS: dict[str, Query] = {
         dict.fromkeys(of.webhook_ids[:20], 2), now()
     ),
     "cancelled deliveries": lambda s, of: s.webhooks.deliveries.cancel(of.webhook_ids[:2], now()),
+    "deliveries that wait for another": lambda s, of: postpone_later_ones(
+        s.stores.mongodb.database,
+        [{"_id": new_id(), "webhook_id": of.webhook_ids[0], "event_id": 1, "revision": 1}],
+    ),
     "a delivery by id": lambda s, of: s.webhooks.deliveries.find(new_id()),
     "a delivery to be retried": lambda s, of: s.webhooks.deliveries.retry(new_id(), now()),
     "failed deliveries to be retried": lambda s, of: s.webhooks.deliveries.retry_since(

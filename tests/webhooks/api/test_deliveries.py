@@ -156,6 +156,26 @@ async def test_a_test_sends_a_sample_and_returns_the_answer_of_the_receiver(
 
 
 @pytest.mark.usefixtures("private_allowed")
+async def test_a_test_sends_the_event_that_it_is_asked_for_else_the_first_of_the_webhook(
+    world: World,
+) -> None:
+    async with listening(world.services, world.account.id) as (_, webhook):
+        template = {"now": "{status}", "was": "{previous_status}", "why": "{reason}"}
+        changed = '{"now":"refunded","was":"approved","why":"customer_refund"}'
+        new = '{"now":"approved","was":null,"why":null}'
+        for events, event, payload in (
+            (["conversion", "conversion.updated"], "", new),
+            (["conversion", "conversion.updated"], "?event=conversion.updated", changed),
+            (["conversion.updated"], "", changed),
+            (["conversion.updated"], "?event=conversion.recorded", new),
+        ):
+            fields = {"payload_template": template, "events": events}
+            await world.services.webhooks.webhooks.change(webhook.id, fields)
+            tested = await world.api.post(f"/api/webhooks/{webhook.id}/test{event}")
+            assert (tested.json()["delivered"], tested.json()["payload"]) == (True, payload)
+
+
+@pytest.mark.usefixtures("private_allowed")
 async def test_tests_in_progress_are_limited_for_each_account(world: World) -> None:
     release = asyncio.Event()
 

@@ -10,6 +10,7 @@ from tests.web.each import each_case
 from tests.web.keyed_client import KeyedClient
 from tests.web.world import World
 from tracker.accounts.accounts import Account
+from tracker.webhooks.delivery import Kind
 from tracker.webhooks.macros import ALL_MACROS
 from tracker.webhooks.payloads.sample import sample_content
 from tracker.webhooks.payloads.template import DEFAULT
@@ -30,7 +31,8 @@ async def test_a_preview_is_what_a_test_of_a_webhook_sends(world: World) -> None
     assert response.status == 200, response.body
     shown = json.loads(response.json()["payload"])
     webhook = await create_webhook(world.services, world.account.id)
-    sent = json.loads(sample_content(webhook, world.services.public_url.host).payload)
+    kind = Kind.CONVERSION_UPDATED
+    sent = json.loads(sample_content(webhook, kind, world.services.public_url.host).payload)
     assert (shown.pop("plan"), shown.pop("note")) == (True, "from sample, {x y}")
     assert shown["click_id"] != sent["click_id"]
     assert [len(shown[name]) for name in TIMES] == [24, 24]

@@ -3,10 +3,12 @@
 from typing import Any
 from uuid import UUID
 
+from tests.factories import create_event_config
 from tests.web.each import each_case
 from tests.web.world import World
 from tests.webhooks.api.webhooks import FIELDS, PATH, PRIVATE, TARGET, create
 from tracker.clock import iso, now
+from tracker.ids import new_id
 from tracker.webhooks.payloads.template import DEFAULT
 
 
@@ -33,6 +35,9 @@ async def test_the_events_of_a_webhook_are_stored_and_can_be_changed(world: Worl
     path = f"{PATH}/{made['id']}"
     assert (await world.api.patch(path, name="n")).json()["events"] == made["events"]
     assert (await world.api.patch(path, events=["conversion"])).json()["events"] == ["conversion"]
+    sent = ["conversion.updated", "conversion.recorded"]
+    shown = (await world.api.patch(path, events=sent)).json()["events"]
+    assert shown == ["conversion", "conversion.updated"]
     refused = await world.api.patch(path, events=["conversion", "click"])
     assert (refused.status, refused.error[:9]) == (400, "events[1]")
 
@@ -45,6 +50,11 @@ async def test_the_events_of_a_webhook_are_stored_and_can_be_changed(world: Worl
         ({"target_url": "http://127.0.0.1:6379/"}, PRIVATE),
         ({"events": []}, "events: "),
         ({"events": ["click"]}, "events[0]: must be conversion or "),
+        ({"filter": {"statuses": ["paid"]}}, "filter.statuses[0]: must be approved"),
+        ({"filter": {"tags": ["x"]}}, "filter.tags[0]: "),
+        ({"filter": {"tags": [str(UUID(int=1))] * 101}}, "filter.tags: "),
+        ({"filter": {"min_value": -1}}, "filter.min_value: must be from 0"),
+        ({"filter": {"status": []}}, "filter.status: unknown field"),
         ({"name": ""}, "name: 1 to 255 characters"),
         ({"method": "DELETE"}, "method: "),
         ({"headers": {"Host": "x"}}, "headers.Host: is set by HTTP or by the service"),
@@ -70,6 +80,40 @@ async def test_a_broken_rule_is_named_with_its_field(
         assert response.status == 400
         assert response.error.startswith(error)
     assert await webhooks.page(world.account.id, 1, 25) == ([before], 1)
+
+
+async def test_a_filter_is_stored_exactly_and_replaced_as_a_whole(world: World) -> None:
+    account_id = world.account.id
+    config_id = str((await create_event_config(world.services, account_id)).id)
+    tag = await world.services.links.tags.create(account_id, "t")
+    sent = {
+        "statuses": ["rejected"],
+        "event_config_ids": [config_id],
+        "tags": [str(tag.id)],
+        "min_value": 0.1,
+    }
+    none: dict[str, Any] = {"statuses": [], "event_config_ids": [], "tags": [], "min_value": None}
+    made = (await create(world.api, account_id, filter=sent)).json()
+    assert made["filter"] == sent
+    path = f"{PATH}/{made['id']}"
+    await world.services.links.tags.delete(tag.id)
+    assert (await world.api.patch(path, filter=sent)).json()["filter"] == sent
+    changed = await world.api.patch(path, filter={"min_value": 2})
+    assert changed.json()["filter"] == {**none, "min_value": 2}
+    assert (await world.api.patch(path, name="n")).json()["filter"] == {**none, "min_value": 2}
+    assert (await world.api.patch(path, filter=None)).json()["filter"] == none
+    assert (await create(world.api, account_id)).json()["filter"] == none
+
+
+async def test_a_filter_names_only_what_the_account_has(world: World) -> None:
+    other = await create_event_config(world.services, new_id())
+    for name, known, status in (
+        ("event_config_ids", other.id, 403),
+        ("event_config_ids", new_id(), 404),
+        ("tags", new_id(), 404),
+    ):
+        refused = await create(world.api, world.account.id, filter={name: [str(known)]})
+        assert (refused.status, refused.error.partition(": ")[0]) == (status, f"filter.{name}")
 
 
 async def test_a_template_is_kept_as_it_was_sent_and_a_name_without_its_spaces(

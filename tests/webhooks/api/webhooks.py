@@ -10,7 +10,15 @@ PATH = "/api/webhooks"
 TARGET = "https://8.8.8.8/hook?key=1"
 FIELDS = [
     *("id", "account_id", "name", "target_url", "method", "payload_template", "headers"),
-    *("events", "active", "disabled_reason", "disabled_at", "failing_since", "created_at"),
+    *(
+        "events",
+        "filter",
+        "active",
+        "disabled_reason",
+        "disabled_at",
+        "failing_since",
+        "created_at",
+    ),
 ]
 PRIVATE = (
     "target_url: must not be in a private network, unless the operator sets "

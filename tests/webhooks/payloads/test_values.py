@@ -10,6 +10,7 @@ import pytest
 from bson import Decimal128
 
 from tests.factories import Document, make_click_document, make_event_document
+from tracker.conversions.corrections.status import click_key
 from tracker.conversions.document import attribute
 from tracker.visitor_dimensions import NAMES
 from tracker.webhooks.macros import MACROS
@@ -75,6 +76,10 @@ ALL = {
     "event_name": "Purchase",
     "pbk": "k-1",
     "transaction_id": "T-1",
+    "status": "approved",
+    "currency": None,
+    **dict.fromkeys(("refunded_value", "reason")),
+    **dict.fromkeys(("previous_status", "previous_value", "previous_payout")),
     "account_id": str(ACCOUNT),
     "link_id": str(LINK),
     "slug": "demo",
@@ -135,6 +140,29 @@ def test_a_key_of_the_metadata_and_a_parameter_of_the_query_are_found(
     assert values().get(macro) == value
 
 
+def test_a_change_has_values_of_now_and_before() -> None:
+    told = {
+        "reported": "refunded",
+        "currency": "EUR",
+        "refunded_value": Decimal128("12.50"),
+        "previous": {"value": Decimal128("13")},
+        "reason": "fraud",
+    }
+    assert all_of(values({**EVENT, **told})) == {
+        **ALL,
+        "status": "refunded",
+        "currency": "EUR",
+        "refunded_value": Decimal("12.50"),
+        "previous_status": "approved",
+        "previous_value": Decimal(13),
+        "reason": "fraud",
+    }
+
+
+def test_what_stands_for_a_transaction_id_is_not_shown() -> None:
+    assert values({**EVENT, "transaction_id": click_key(CLICK)}).get("transaction_id") is None
+
+
 def test_an_unknown_value_is_null() -> None:
     nothing = dict.fromkeys(ALL)
     bare = {
@@ -143,7 +171,13 @@ def test_an_unknown_value_is_null() -> None:
     }
     del bare["transaction_id"]
     found = values_of(bare, None, None, None, [], HOST)
-    names = ("event_id", "conversion_timestamp", "conversion_timestamp_unix", "account_id")
+    names = (
+        "event_id",
+        "status",
+        "conversion_timestamp",
+        "conversion_timestamp_unix",
+        "account_id",
+    )
     assert all_of(found) == {**nothing, **{name: ALL[name] for name in names}}
     assert found.get("metadata.plan") is None
     assert found.get("query.s") is None

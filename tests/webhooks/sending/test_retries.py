@@ -6,24 +6,14 @@ from random import Random
 from uuid import UUID
 
 import pytest
-import standardwebhooks
 
 from tests.webhooks.receiver import Handler
 from tests.webhooks.sending.life import GONE, Life
 from tests.webhooks.sending.scene import Clock, converted, listening, sending, webhook_now
-from tracker.clock import moment
 from tracker.ids import new_id
 from tracker.service.services import Services
 
 ACCOUNT = new_id()
-
-
-@pytest.fixture
-def any_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let receivers accept any timestamp."""
-    monkeypatch.setattr(
-        standardwebhooks.Webhook, "_Webhook__verify_timestamp", lambda _, at: moment(int(at) * 1000)
-    )
 
 
 @pytest.mark.usefixtures("any_time")

@@ -145,6 +145,12 @@ INDEXES: dict[str, list[IndexModel]] = {
             "due_at",
             partialFilterExpression={"status": "due"},
         ),
+        _index(
+            "by_conversion",
+            "webhook_id",
+            "event_id",
+            partialFilterExpression={"status": "due", "revision": {"$gte": 0}},
+        ),
         _index("log", "webhook_id", "status", "-created_at", "-_id"),
         _index("expiry", "expires_at", expireAfterSeconds=0, sparse=True),
     ],

@@ -55,7 +55,7 @@ class DeliveryRecord(msgspec.Struct, kw_only=True):
 
     id: UUID
     kind: Annotated[Kind, Meta(description="the kind of event that it notifies of")]
-    event_id: Annotated[int | None, Meta(description="id of the conversion; null for other kinds")]
+    event_id: Annotated[int | None, Meta(description="id of the conversion; null for messages")]
     status: StatusName
     created_at: Timestamp
     next_attempt_at: Annotated[
@@ -98,6 +98,15 @@ class ListDeliveries(Paged, kw_only=True):
 
     status: Annotated[
         StatusName | None, Meta(description="only with this status; default: all")
+    ] = None
+
+
+class TestedEvent(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """The kind of event to send a sample of."""
+
+    event: Annotated[
+        Kind | None,
+        Meta(description="default: the first kind that the webhook subscribes to"),
     ] = None
 
 
@@ -222,7 +231,7 @@ async def _audit_retry(call: WebhookCall[Any, Any], webhook: Webhook, number: in
 
 
 @endpoint("POST", "/api/webhooks/{id}/test", "webhooks:write")
-async def test(call: WebhookCall[Nothing, Nothing]) -> TestResult:
+async def test(call: WebhookCall[TestedEvent, Nothing]) -> TestResult:
     """Send a sample event to a webhook's receiver now, and return its answer.
 
     Raises BadRequest if the sample cannot be sent, Unavailable without readable secrets.
@@ -231,7 +240,7 @@ async def test(call: WebhookCall[Nothing, Nothing]) -> TestResult:
     stored = await WEBHOOKS.find(call)
     try:
         webhook = call.services.webhooks.with_readable_secrets(stored, at)
-        content = sample_content(webhook, call.services.public_url.host)
+        content = sample_content(webhook, call.query.event, call.services.public_url.host)
     except UnreadableSecret:
         raise Unavailable(UNREADABLE) from None
     except Unfillable as reason:

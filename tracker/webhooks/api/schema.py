@@ -9,6 +9,7 @@ from msgspec import UNSET, Meta, UnsetType
 from tracker.web.limits import MAX_URL_CHARACTERS
 from tracker.web.schema import AccountId, Text, Timestamp, trimmed
 from tracker.webhooks.delivery import Kind
+from tracker.webhooks.filters import Filter
 from tracker.webhooks.headers import MASK, check_headers
 from tracker.webhooks.limits import (
     MAX_FILLED_TARGET_CHARACTERS,
@@ -68,9 +69,11 @@ Events = Annotated[
     Meta(
         min_length=1,
         description="the events that it subscribes to. conversion: a conversion of the account; "
-        "webhook.disabled: the service has disabled another webhook of the account; "
+        "conversion.recorded is another name for it; conversion.updated: its status or money has "
+        "changed; webhook.disabled: the service has disabled another webhook of the account; "
         "delivery.failed: a conversion did not reach another webhook, and is not retried. "
-        "The payload template is for conversions; the others are sent as {type, timestamp, data}",
+        "The payload template is for conversions and changes; the others are sent as {type, "
+        "timestamp, data}",
         examples=[["webhook.disabled", "delivery.failed"]],
     ),
 ]
@@ -98,6 +101,7 @@ class WebhookRecord(msgspec.Struct, kw_only=True):
         Meta(description="additional headers by name; values are never shown, so they are null"),
     ]
     events: Events
+    filter: Filter
     active: bool
     disabled_reason: Annotated[
         Disabled | None,
@@ -151,6 +155,7 @@ class CreateWebhook(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     payload_template: PayloadTemplate | None = None
     headers: Headers = {}
     events: Events = (Kind.CONVERSION,)
+    filter: Filter | None = None
 
     def __post_init__(self) -> None:
         _check(self)
@@ -165,6 +170,7 @@ class ChangeWebhook(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     payload_template: PayloadTemplate | UnsetType = UNSET
     headers: ChangedHeaders | UnsetType = UNSET
     events: Events | UnsetType = UNSET
+    filter: Filter | UnsetType | None = UNSET
     active: bool | UnsetType = UNSET
 
     def __post_init__(self) -> None:

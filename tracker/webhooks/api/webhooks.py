@@ -4,9 +4,10 @@ import asyncio
 from collections.abc import Mapping
 from functools import partial
 from typing import Any, Final, TypeVar
+from uuid import UUID
 
 import msgspec
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 
 from tracker.access.audit import FieldChange, differences
 from tracker.errors import BadRequest, RateLimited, Unavailable
@@ -14,7 +15,7 @@ from tracker.stores.mongodb.account_lock import run_in_turn
 from tracker.stores.mongodb.transaction import MongoSession
 from tracker.stores.secret_box import UnreadableSecret
 from tracker.syntax.url import check_url
-from tracker.web.call import Nothing
+from tracker.web.call import Nothing, Owned
 from tracker.web.endpoint import Endpoints
 from tracker.web.resource import Resource, one_by_one, record_of
 from tracker.web.schema import AccountPage, Done, Page, sent_fields
@@ -28,6 +29,7 @@ from tracker.webhooks.api.schema import (
     ShownWebhook,
     WebhookRecord,
 )
+from tracker.webhooks.filters import Filter
 from tracker.webhooks.payloads import template
 from tracker.webhooks.payloads.target_template import check_target_macros
 from tracker.webhooks.services import WebhookCall, WebhookServices
@@ -88,10 +90,26 @@ async def _host_warnings(call: WebhookCall[Any, Any], url: str) -> list[str]:
         return []
 
 
+async def _check_ids(
+    call: WebhookCall[Any, Any], sent: Filter | UnsetType | None, stored: Filter | None = None
+) -> None:
+    """Check the ids that are new in a filter. Raises Forbidden or NotFound."""
+    of_configs, of_tags = call.services.event_configs.find_all, call.services.links.tags.find
+    for name, find in (("event_config_ids", of_configs), ("tags", of_tags)):
+        new = {*getattr(sent or Filter(), name)}.difference(getattr(stored, name, ()))
+        found: Mapping[UUID, Owned] = await find(new)
+        for one in new:
+            call.check_owner(f"filter.{name}", found.get(one))
+
+
+def _stored_filter(webhook: Webhook) -> Filter:
+    return msgspec.json.decode(webhook.filter, type=Filter)
+
+
 def _record_of(kind: type[_WebhookRecord], webhook: Webhook, **others: object) -> _WebhookRecord:
     payload_template = msgspec.Raw(webhook.payload_template.encode())
-    headers = dict.fromkeys(webhook.header_names)
-    return record_of(kind, webhook, payload_template=payload_template, headers=headers, **others)
+    others |= {"headers": dict.fromkeys(webhook.header_names), "filter": _stored_filter(webhook)}
+    return record_of(kind, webhook, payload_template=payload_template, **others)
 
 
 WEBHOOKS: Resource[Webhook, WebhookRecord] = Resource(
@@ -125,6 +143,7 @@ async def create(call: WebhookCall[Nothing, CreateWebhook]) -> CreatedWebhook:
     body = call.body
     host, _ = check_url(target.FIELD, body.target_url).address
     warnings = await _check_host(call, body.target_url)
+    await _check_ids(call, body.filter)
     webhook = await call.services.webhooks.create(
         account_id=call.account_id,
         name=body.name or host,
@@ -135,6 +154,7 @@ async def create(call: WebhookCall[Nothing, CreateWebhook]) -> CreatedWebhook:
         else body.payload_template,
         events=body.events,
         headers=body.headers,
+        conversions=body.filter,
         approve=partial(call.lock_authority, "webhooks:write"),
     )
     await call.audit("webhook.created", WEBHOOKS.audit_object(webhook))
@@ -169,6 +189,7 @@ async def change(call: WebhookCall[Nothing, ChangeWebhook]) -> ShownWebhook:
         if fields["target_url"] != webhook.target_url:  # it may be older than this rule
             check_target_macros(fields["target_url"])
         await _check_host(call, fields["target_url"])
+    await _check_ids(call, call.body.filter, _stored_filter(webhook))
 
     async def work(session: MongoSession) -> Webhook | None:
         await call.lock_authority("webhooks:write", session)

@@ -51,7 +51,7 @@ def content_of(webhook: Webhook, delivery: Delivery, sources: PayloadSources) ->
     """Build the content of an attempt. Raises Unfillable if there is nothing to send."""
     payload, texts = delivery.payload, _stored_texts(delivery)
     if delivery.event_id is not None and needs_conversion(webhook, delivery):
-        values = sources.values(delivery.event_id)
+        values = sources.values(delivery)
         payload = payload or render(webhook.payload_template, values).decode()
         texts = {**texts_of(values, macros_of(webhook)), **texts}
     if payload is None:

@@ -6,6 +6,7 @@ from uuid import UUID
 from bson import Decimal128
 
 from tracker.clock import now
+from tracker.conversions.corrections.status import Status
 from tracker.ids import new_id
 from tracker.visitor_dimensions import DIMENSIONS
 from tracker.webhooks.delivery import Kind
@@ -18,13 +19,16 @@ from tracker.webhooks.schedule import Disabled
 from tracker.webhooks.store import Webhook
 
 
-def sample_content(webhook: Webhook, base_host: str) -> DeliveryContent:
-    """Return a sample conversion, or a message if the webhook subscribes to no conversions.
+def sample_content(webhook: Webhook, kind: Kind | None, base_host: str) -> DeliveryContent:
+    """Return a sample event of `kind`; of None, the first kind that the webhook subscribes to.
 
-    Raises Unfillable if it cannot be sent.
+    It is a conversion, a changed one, or for all other kinds a message. Raises Unfillable if it
+    cannot be sent.
     """
-    if Kind.CONVERSION in webhook.events:
-        values = sample_values(webhook.account_id, base_host)
+    kind = webhook.events[0] if kind is None else kind
+    if kind in (Kind.CONVERSION, Kind.CONVERSION_UPDATED):
+        is_updated = kind is Kind.CONVERSION_UPDATED
+        values = sample_values(webhook.account_id, base_host, is_updated)
         payload = render(webhook.payload_template, values).decode()
         return filled_content(webhook, payload, texts_of(values, macros_of(webhook)))
     sample = webhook_disabled(new_id(), webhook.account_id, "Sample", Disabled.FAILING, now())
@@ -45,8 +49,14 @@ def sample_texts(values: MacroValues) -> dict[str, str]:
     return {name: as_text(named.get(name, values.get(name))) for name in ALL_MACROS}
 
 
-def sample_values(account_id: UUID, base_host: str) -> MacroValues:
+def sample_values(account_id: UUID, base_host: str, is_updated: bool = True) -> MacroValues:
     """Return the values of a sample conversion. `base_host` is the host of the default domain."""
+    change = {
+        "reported": Status.REFUNDED,
+        "refunded_value": Decimal128("19.99"),
+        "previous": {"value": Decimal128("19.99"), "payout": Decimal128("2.50")},
+        "reason": "customer_refund",
+    }
     owned: dict[str, Any] = {"account_id": account_id}
     at = now()
     conversion = {
@@ -58,6 +68,8 @@ def sample_values(account_id: UUID, base_host: str) -> MacroValues:
         "payout": Decimal128("2.50"),
         "metadata": '{"sample":true}',
         "transaction_id": "sample",
+        "currency": "EUR",
+        **(change if is_updated else {}),
     }
     click = {
         **owned,

@@ -1,11 +1,13 @@
 """The documents of payloads, which the sender loads for the deliveries it has claimed."""
 
 import asyncio
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 from uuid import UUID
 
+from tracker.conversions.corrections.changes import RESTATED
 from tracker.stores.mongodb.database import MongoDB
+from tracker.webhooks.delivery import Delivery
 from tracker.webhooks.macros import Unfillable
 from tracker.webhooks.payloads.values import MacroValues, values_of
 
@@ -21,13 +23,22 @@ class PayloadSources(NamedTuple):
     links: Rows
     event_configs: Rows
     tags: Rows
+    accounts: Rows
     base_host: str
 
-    def values(self, event_id: int) -> MacroValues:
-        """Return the macros' values. Raises Unfillable if the conversion is no longer stored."""
-        conversion = self.conversions.get(event_id)
-        if conversion is None:
+    def values(self, delivery: Delivery) -> MacroValues:
+        """Return the macros' values, with status and money as the delivery tells them.
+
+        Raises Unfillable if the conversion is no longer stored.
+        """
+        stored = self.conversions.get(delivery.event_id)
+        if stored is None:
             raise Unfillable("the event is no longer stored")
+        told = {} if delivery.state is None else {**dict.fromkeys(RESTATED), **delivery.state}
+        conversion = {**stored, **told, "previous": delivery.previous, "reason": delivery.reason}
+        if conversion.get("currency") is None:
+            account = self.accounts.get(conversion["account_id"], {})
+            conversion["currency"] = account.get("currency")
         click = self.clicks.get(conversion["click_id"])
         link = self.links.get((click or conversion).get("link_id"))
         ids = link["tags"] if link else ()
@@ -45,19 +56,22 @@ class PayloadLoader:
 
     async def load(self, event_ids: Collection[int]) -> PayloadSources:
         conversions = await self._read("events", event_ids)
-        clicks, configs = await asyncio.gather(
+        clicks, configs, accounts = await asyncio.gather(
             self._read("clicks", _ids(conversions.values(), "click_id")),
             self._read("event_configs", _ids(conversions.values(), "event_config_id")),
+            self._read("accounts", _ids(conversions.values(), "account_id"), ["currency"]),
         )
         known = [*conversions.values(), *clicks.values()]
         links = await self._read("links", _ids(known, "link_id"))
         tags = await self._read("tags", {tag for link in links.values() for tag in link["tags"]})
-        return PayloadSources(conversions, clicks, links, configs, tags, self._base_host)
+        return PayloadSources(conversions, clicks, links, configs, tags, accounts, self._base_host)
 
-    async def _read(self, collection: str, ids: Collection[Any]) -> Rows:
+    async def _read(
+        self, collection: str, ids: Collection[Any], fields: Sequence[str] | None = None
+    ) -> Rows:
         if not ids:
             return {}
-        rows = self._database[collection].find({"_id": {"$in": list(ids)}})
+        rows = self._database[collection].find({"_id": {"$in": list(ids)}}, fields)
         return {row["_id"]: row async for row in rows}
 
 

@@ -17,6 +17,7 @@ from bson import Decimal128
 from tracker import visitor_dimensions
 from tracker.clicks.document import decoded
 from tracker.clock import iso
+from tracker.conversions.corrections.status import Status, is_click_key
 from tracker.syntax.strict_json import parse_json
 from tracker.webhooks.macros import name_and_form
 
@@ -57,7 +58,10 @@ def values_of(
     tags: Sequence[str],
     base_host: str,
 ) -> MacroValues:
-    """Return the values for `conversion`, from documents as stored; `tags` are names."""
+    """Return the values for `conversion`, from documents as stored; `tags` are names.
+
+    If it was changed, the conversion has `previous` values, and may have a `reason`.
+    """
     click, link, event_config = (_own(one, conversion) for one in (click, link, event_config))
     metadata = _metadata(conversion)
     fields = {
@@ -91,16 +95,29 @@ def _own(document: MongoDocument | None, conversion: MongoDocument) -> MongoDocu
 
 
 def _conversion_fields(conversion: MongoDocument) -> dict[str, Any]:
+    transaction_id = conversion.get("transaction_id")
     return {
         # MongoDB returns large numbers in a type of its own.
         "event_id": int(conversion["_id"]),
         "click_id": _text(conversion["click_id"]),
-        "value": _money(conversion["value"]),
-        "payout": _money(conversion["payout"]),
+        **_state("", conversion),
+        "currency": conversion.get("currency"),
+        "refunded_value": _money(conversion.get("refunded_value")),
+        **_state("previous_", conversion.get("previous")),
+        "reason": conversion.get("reason"),
         "conversion_timestamp": iso(conversion["at"]),
         "conversion_timestamp_unix": _unix_seconds(conversion["at"]),
-        "transaction_id": conversion.get("transaction_id"),
+        "transaction_id": None if is_click_key(transaction_id or "") else transaction_id,
         "account_id": _text(conversion["account_id"]),
+    }
+
+
+def _state(prefix: str, state: MongoDocument | None) -> dict[str, Any]:
+    given = state or {}
+    return {
+        f"{prefix}status": None if state is None else given.get("reported") or Status.APPROVED,
+        f"{prefix}value": _money(given.get("value")),
+        f"{prefix}payout": _money(given.get("payout")),
     }
 
 

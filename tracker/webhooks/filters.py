@@ -1,0 +1,66 @@
+"""The filter of a webhook: of which conversions it is told. Pure."""
+
+from collections.abc import Collection, Mapping
+from decimal import Decimal
+from typing import Annotated, Any, Final
+from uuid import UUID
+
+import msgspec
+from msgspec import Meta
+
+from tracker.conversions.corrections.status import Status
+from tracker.conversions.postbacks.parameters import MAX_VALUE, checked_amount
+from tracker.webhooks.delivery import Kind
+
+_Ids = Annotated[tuple[UUID, ...], Meta(max_length=100)]
+
+
+class Filter(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """The conversions that a webhook is told of, as they are then. Empty fields filter nothing."""
+
+    statuses: Annotated[
+        tuple[Status, ...],
+        Meta(
+            description="default: all; without the event conversion.updated only approved, and "
+            "those that are approved later are sent then"
+        ),
+    ] = ()
+    event_config_ids: Annotated[_Ids, Meta(description="their event configurations")] = ()
+    tags: Annotated[_Ids, Meta(description="ids of tags; their link has one of them")] = ()
+    min_value: Annotated[
+        Decimal | None,
+        Meta(
+            description="in the account's currency; conversions in others are not filtered by it",
+            extra_json_schema={"minimum": 0, "maximum": MAX_VALUE},
+        ),
+    ] = None
+
+    def __post_init__(self) -> None:
+        if self.min_value is not None:
+            checked_amount("filter.min_value", self.min_value, MAX_VALUE)
+
+    def matches(self, conversion: Mapping[str, Any], tags: Collection[bytes]) -> bool:
+        """Return whether a stored conversion matches. `tags` are those of its link."""
+        if self.statuses and conversion.get("reported", Status.APPROVED) not in self.statuses:
+            return False
+        config_id = conversion.get("event_config_id")
+        if self.event_config_ids and config_id not in {one.bytes for one in self.event_config_ids}:
+            return False
+        if self.tags and not any(one.bytes in tags for one in self.tags):
+            return False
+        # Money is never converted, so the limit says nothing of other currencies.
+        if self.min_value is None or "currency" in conversion:
+            return True
+        value = conversion["value"]
+        return value is not None and value.to_decimal() >= self.min_value
+
+
+NO_FILTER: Final = "{}"
+
+
+def filter_of(kinds: Collection[str], text: str) -> Filter:
+    """Return the filter that holds for a webhook with these kinds of events."""
+    found = msgspec.json.decode(text, type=Filter)
+    if not found.statuses and Kind.CONVERSION_UPDATED not in kinds:
+        found.statuses = (Status.APPROVED,)  # its receiver counts whatever it is told
+    return found

@@ -1,0 +1,77 @@
+"""The order of deliveries: changes of one conversion reach a webhook one after the other.
+
+- While an earlier delivery of the conversion is due there, a later one is postponed until after it.
+- When the earlier one ends, whether delivered or not, the next one is due at once.
+
+Both read one conversion's due deliveries from an index, whatever else waits. If a process dies in
+between, the next one is due when it was postponed to.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any, Final
+from uuid import UUID
+
+from tracker.stores.mongodb.documents import run_updates
+from tracker.stores.mongodb.drivers import Database
+from tracker.webhooks.delivery import Delivery, DeliveryStatus
+from tracker.webhooks.queue import DueWebhook
+
+_AFTER: Final = timedelta(milliseconds=1)
+
+_Row = Mapping[str, Any]
+_Key = tuple[UUID, int | None]
+"""A webhook and a conversion."""
+
+
+async def postpone_later_ones(database: Database, due: Sequence[_Row]) -> Sequence[_Row]:
+    """Return the rows that may be sent now; postpone those that come after another one."""
+    keys = {(row["webhook_id"], row["event_id"]) for row in due if row.get("revision")}
+    firsts = await _firsts(database, keys)
+    later = {
+        row["_id"]: first
+        for row in due
+        if (first := firsts.get((row["webhook_id"], row.get("event_id"))))
+        and first["revision"] < row.get("revision", 0)
+    }
+    statements = [
+        # Unless it was claimed meanwhile, or made due because the earlier one has ended.
+        {
+            "q": {"_id": row["_id"], "status": DeliveryStatus.DUE, "due_at": row["due_at"]},
+            "u": {"$set": {"due_at": later[row["_id"]]["due_at"] + _AFTER}},
+        }
+        for row in due
+        if row["_id"] in later
+    ]
+    await run_updates(database, "deliveries", statements)
+    return [row for row in due if row["_id"] not in later]
+
+
+async def make_next_due(
+    database: Database, ended: Collection[Delivery], at: datetime
+) -> list[DueWebhook]:
+    """Make due at `at` what waits for `ended` deliveries, unless it was tried before."""
+    keys = {(one.webhook_id, one.event_id) for one in ended}
+    ids = [first["id"] for first in (await _firsts(database, keys)).values()]
+    waiting = {"_id": {"$in": ids}, "status": DeliveryStatus.DUE, "attempts": []}
+    free = {**waiting, "holder": {"$exists": False}}
+    await database["deliveries"].update_many(free, {"$set": {"due_at": at}})
+    return [DueWebhook(one.account_id, one.webhook_id, at) for one in ended]
+
+
+async def _firsts(database: Database, keys: Collection[_Key]) -> dict[_Key, dict[str, Any]]:
+    """Return revision, id and time of the first due delivery of each webhook and conversion."""
+    if not keys:
+        return {}
+    webhook_ids, event_ids = map(set, zip(*keys, strict=True))
+    matching = {
+        "status": DeliveryStatus.DUE,
+        "webhook_id": {"$in": list(webhook_ids)},
+        "event_id": {"$in": list(event_ids)},
+        "revision": {"$gte": 0},  # as in the index
+    }
+    # Objects compare by their fields in order.
+    first = {"$min": {"revision": "$revision", "id": "$_id", "due_at": "$due_at"}}
+    group = {"_id": {"webhook_id": "$webhook_id", "event_id": "$event_id"}, "first": first}
+    rows = database["deliveries"].aggregate([{"$match": matching}, {"$group": group}])
+    return {(row["_id"]["webhook_id"], row["_id"]["event_id"]): row["first"] async for row in rows}
