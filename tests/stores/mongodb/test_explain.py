@@ -335,8 +335,8 @@ OTHERS: dict[str, Query] = {
     "whether keys are valid": lambda s, of: s.access.api_keys.principals_of([new_id()]),
     "whether sessions are valid": lambda s, of: s.access.sessions.principals_of([new_id()]),
     "stored events": lambda s, of: s.conversions.store.stored(range(1, 500)),
-    "holders of transaction ids": lambda s, of: s.conversions.store.holders(
-        {(of.config.id.bytes, one) for one in ("t7", "t8")} | {(ACCOUNT.bytes, "t7")}
+    "holders of transaction ids": lambda s, of: s.conversions.store.stored_or_holding(
+        [], {(of.config.id.bytes, one) for one in ("t7", "t8")} | {(ACCOUNT.bytes, "t7")}
     ),
     "events whose clicks are late": lambda s, of: s.conversions.store.overdue(now()),
     "when webhooks have something due": lambda s, of: s.webhooks.deliveries.next_due(
