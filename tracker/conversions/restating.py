@@ -83,7 +83,8 @@ def restated(
 
     `home` is the currency of its account. Corrections never move the conversion's time.
     """
-    news = [_without_currency(one) for one in news] if home is None else list(news)
+    is_in_units = home is None and conversion["account_id"] is not None
+    news = [_without_currency(one) if is_in_units else one for one in news]
     old = changes = _in_one_kind(conversion, news)
     at, recorded, is_full = conversion["at"], recorded_at(conversion), False
     for one in news:

@@ -50,8 +50,9 @@ def batch_writes(
             check_same(stored, event)
             if stored["status"] != Attribution.CLAIMED:
                 continue
-            if "revision" in stored:
-                event = planned.claimed(stored, event)
+            current = planned.current(event["_id"]) or stored
+            if "revision" in current:
+                event = planned.claimed(current, event)
         arrived = planned.arrived(event, decisions)
         if arrived is None:
             continue
@@ -77,6 +78,7 @@ def settlement_writes(
     write_set = WriteSet([], [], [], decisions.caps)
     planned = Planned(write_set, stored_part, stored_clicks, batch_rules, at)
     for event in pending:
+        event = planned.current(event["_id"]) or event
         if click := click_of(event, stored_clicks):
             settled = changed(event, attribute(event, click))
             if not planned.take(settled):

@@ -86,6 +86,12 @@ class Planned:
         self._after: dict[int, ConversionDocument] = {}
         self._tells: set[int] = set()
 
+    def current(self, event_id: int) -> ConversionDocument | None:
+        """Return an event as it is after what is planned; None if it is not known."""
+        if event_id in self._places:
+            return self._new[self._places[event_id]]
+        return self._after.get(event_id) or self._stored.get(event_id)
+
     def arrived(
         self, event: ConversionDocument, decisions: RuleDecisions
     ) -> ConversionDocument | None:
@@ -124,7 +130,7 @@ class Planned:
     def restate(self, event: ConversionDocument, decisions: RuleDecisions) -> bool:
         """Restate the event with the same transaction id; return whether that is for `event`."""
         transaction = transaction_id_of(event)
-        holder = self._find(self._taken[transaction]) if transaction else None
+        holder = self.current(self._taken[transaction]) if transaction else None
         if holder is None or not _restates(holder, event):
             return False
         if decisions.breaks_rules(event):
@@ -140,7 +146,7 @@ class Planned:
 
     def correct(self, correction: Correction) -> bool:
         """Apply a correction; return False if its event is not found."""
-        event = self._find(correction.event_id)
+        event = self.current(correction.event_id)
         if event is None or event["account_id"] != correction.account_id:
             return False
         after = self._restated(event, [restating.change_of(correction)])
@@ -172,11 +178,6 @@ class Planned:
         for key, before in self._before.items():
             if self._after[key] is not before:
                 yield Move.to(before, self._after[key], key in self._tells)
-
-    def _find(self, event_id: int) -> ConversionDocument | None:
-        if event_id in self._places:
-            return self._new[self._places[event_id]]
-        return self._after.get(event_id) or self._stored.get(event_id)
 
     def _replace(self, before: ConversionDocument, after: ConversionDocument, tells: bool) -> None:
         key = before["_id"]
