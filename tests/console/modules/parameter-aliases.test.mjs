@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { aliasesFrom, namesIn } from "console/conversions/parameter-aliases";
+import { MEANINGS, aliasesFrom, namesIn } from "console/conversions/parameter-aliases";
 
-const NAMES = { click_id: "cid, subid", transaction_id: "", value: "payout" };
+const NONE = { transaction_id: "", status: "", currency: "", occurred_at: "" };
+const NAMES = { click_id: "cid, subid", value: "payout", ...NONE };
 
 test("names in fields are aliases, and back", () => {
   const aliases = { cid: "click_id", subid: "click_id", payout: "value" };
@@ -13,5 +14,15 @@ test("names in fields are aliases, and back", () => {
 test("a name can stand for one parameter only", () => {
   assert.throws(() => aliasesFrom({ ...NAMES, value: "payout, cid" }), {
     message: "“cid” can stand for one parameter only.",
+  });
+});
+
+test("words of a status are read as names are", () => {
+  const words = { 1: "approved", hold: "pending", upsell: "count" };
+  const fields = namesIn(words, MEANINGS);
+  assert.equal(fields.count, "upsell");
+  assert.deepEqual(aliasesFrom(fields, "status"), words);
+  assert.throws(() => aliasesFrom({ ...fields, rejected: "hold" }, "status"), {
+    message: "“hold” can stand for one status only.",
   });
 });

@@ -1,4 +1,4 @@
-/** Settings, Account: its name, its time zone, and the rules against forged conversions. */
+/** Settings, Account: its name, time zone and currency, and the rules against forged conversions. */
 
 import { useState } from "preact/hooks";
 import { api, owned } from "console/core/api";
@@ -50,6 +50,7 @@ function Forms({ account, onChanged }) {
   return html`<div class="columns">
     <${NameForm} account=${account} change=${change} />
     <${TimeZoneForm} account=${account} change=${change} />
+    <${CurrencyForm} account=${account} change=${change} />
     <${RulesForm} rules=${account.conversion_rules} change=${change} />
   </div>`;
 }
@@ -138,6 +139,37 @@ function TimeZoneForm({ account, change }) {
         <${Button} kind="main" type="submit" busy=${busy} disabled=${zone.trim() === current}>
           Save
         <//>
+      </div>`
+    }
+  </form>`;
+}
+
+function CurrencyForm({ account, change }) {
+  const [currency, setCurrency] = useState(account.currency ?? "");
+  const [save, busy, error] = useAction(() => change({ currency }));
+  const submit = (event) => {
+    event.preventDefault();
+    save();
+  };
+  const fixed = !can("account:write");
+  const isSame = currency.trim().toUpperCase() === (account.currency ?? "");
+  return html`<form class="card" onSubmit=${submit}>
+    <h2>Currency</h2>
+    <${TextField}
+      label="Currency"
+      name="currency"
+      hint="Of all its money, such as EUR. It stays once conversions have money in it. Empty: units of your own"
+      maxlength="3"
+      disabled=${fixed}
+      error=${error}
+      value=${currency}
+      onInput=${setCurrency}
+    />
+    <${ErrorNote} error=${error} fields=${["currency"]} />
+    ${
+      !fixed &&
+      html`<div class="row end">
+        <${Button} kind="main" type="submit" busy=${busy} disabled=${isSame}>Save<//>
       </div>`
     }
   </form>`;
