@@ -194,7 +194,7 @@ class Recorder:
             raise refusal(account.rules, broken)
         if first is None and lacking:
             raise value_required()
-        currency, warnings = currency_of(parameters, config, account)
+        currency, warnings = currency_of(parameters, config, account, restates)
         warnings = (*reported.warnings, *warnings, *warnings_of(parameters))[:MAX_WARNINGS]
         if first is not None and not restates:
             return first, None, warnings

@@ -95,11 +95,15 @@ def value_required() -> BadRequest:
 
 
 def currency_of(
-    parameters: ConversionParameters, config: EventConfig | None, account: CachedRules | None
+    parameters: ConversionParameters,
+    config: EventConfig | None,
+    account: CachedRules | None,
+    restates: bool,
 ) -> tuple[str | None, tuple[str, ...]]:
     """Return the currency, None if it is the account's, and the warning if that has none.
 
-    Without `account` the drain compares them.
+    Without `account` the drain compares them. A restatement has it in any case: the conversion may
+    have been in another one.
     """
     sent = parameters.currency
     currency = sent or (config.currency if config else None)
@@ -107,7 +111,8 @@ def currency_of(
         return currency, ()
     if account.currency is None:
         return None, (_NO_CURRENCY,) if sent else ()
-    return (None if currency == account.currency else currency), ()
+    is_plain = currency == account.currency and not restates
+    return (None if is_plain else currency), ()
 
 
 def report_of(
