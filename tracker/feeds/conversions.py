@@ -90,6 +90,8 @@ _FIELDS: Final = [
     name for name in StoredConversion.__struct_fields__ if name not in ("id", "changes")
 ]
 
+_HISTORY: Final = ("changes", "report", "revision", CORRECTING)
+
 CONVERSIONS: Final = FeedKind(
     FeedName.CONVERSIONS,
     "events",
@@ -117,7 +119,7 @@ class ConversionFeed(Feed[StoredConversion]):
         """Return the documents of those of the conversions that have an account, by id."""
         wanted = {"_id": {"$in": list(event_ids)}, "account_id": {"$ne": None}}
         shown = {**wanted, "status": {"$in": SHOWN}}
-        rows = await self._reader.find("events", shown, [*_FIELDS, "changes", CORRECTING])
+        rows = await self._reader.find("events", shown, [*_FIELDS, *_HISTORY])
         return {int(row["_id"]): row for row in rows}
 
     async def ids_of_transactions(

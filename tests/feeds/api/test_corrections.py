@@ -6,7 +6,8 @@ import orjson
 import pytest
 from bson import Decimal128
 
-from tests.factories import create_event_config, make_event_document
+from tests.conversions.scene import applied, drained
+from tests.factories import create_event_config, make_click, make_conversion, make_event_document
 from tests.web.each import each_case
 from tests.web.records import journaled
 from tests.web.world import World
@@ -49,7 +50,7 @@ async def test_a_correction_is_appended_and_answered_as_it_will_be(world: World)
     ]
     original, by_phone, charged = answer["changes"]
     assert original["actor"] == {"kind": "postback", "id": None, "name": None}
-    assert original["stated"] == {"status": "approved", "value": None, "payout": None}
+    assert original["stated"] == {"status": "approved"}
     assert by_phone["actor"] | {"id": 0} == {"kind": "key", "id": 0, "name": "a key"}
     assert (by_phone["reason"], by_phone["note"]) == ("customer_refund", "By phone")
     assert (by_phone["stated"], by_phone["before"]) == (
@@ -58,6 +59,26 @@ async def test_a_correction_is_appended_and_answered_as_it_will_be(world: World)
     )
     assert charged["before"] == {"status": "approved", "refunded_value": None}
     assert by_phone["at"] < charged["at"]
+
+
+async def test_the_answer_is_what_the_drain_makes_of_it_and_followers_get_it(world: World) -> None:
+    click = make_click(world.account.id)
+    own = {"account_id": world.account.id.bytes, "value": "10", "payout": "2"}
+    await applied(world.services, [click, make_conversion(1, click.id, **own)])
+    page = f"/api/conversions?accountId={world.account.id}"
+    since = (await world.api.get(page)).json()["since_cursor"]
+    person = await world.person()
+    sent = {"status": "refunded", "refunded_value": 4, **SENT}
+    answer = await person.send_raw("PATCH", "/api/conversions/1", orjson.dumps(sent))
+    assert answer.json()["changes"][1]["actor"]["kind"] == "person"
+    await world.api.patch("/api/conversions/1", status="rejected", refunded_value=None, **SENT)
+    answer = await world.api.patch("/api/conversions/1", payout=1, **SENT)
+    await drained(world.services)
+    assert (await world.api.get("/api/conversions/1")).json() == answer.json()
+    assert len(answer.json()["changes"]) == 4
+    followed = (await world.api.get(f"{page}&since={since}")).json()["rows"]
+    shown = [(row["event_id"], row["status"], row["payout"]) for row in followed]
+    assert shown == [(1, "rejected", 1)]
 
 
 async def test_what_changes_nothing_appends_nothing(world: World) -> None:

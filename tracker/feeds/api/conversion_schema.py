@@ -23,7 +23,15 @@ from tracker.web.schema import FilterText, Timestamp
 from tracker.webhooks.api.deliveries import DeliveryRecord
 
 AttributionName = Literal[
-    "pending", "attributed", "no_click", "foreign_click", "duplicate", "refused", "test"
+    "pending",
+    "attributed",
+    "no_click",
+    "foreign_click",
+    "late",
+    "too_fast",
+    "duplicate",
+    "refused",
+    "test",
 ]
 _StatusWord = Literal[
     "approved",

@@ -9,7 +9,6 @@ from msgspec import UNSET, Meta, UnsetType, field
 
 from tracker.conversions.corrections.status import Status
 from tracker.conversions.postbacks.parameters import MAX_TRANSACTION_ID_CHARACTERS, MAX_VALUE
-from tracker.feeds.corrections.statement import CorrectionReason
 from tracker.ids import MAX_EVENT_ID
 from tracker.reports.dimensions import EVENT, FILTERS
 from tracker.web.schema import AccountId, FilterText, Timestamp, trimmed
@@ -18,26 +17,32 @@ MAX_NOTE_CHARACTERS: Final = 500
 MAX_BULK_CORRECTIONS: Final = 500
 MAX_CORRECTIONS_BYTES: Final = 2 * 1024 * 1024
 
-_STATED: Final = {
-    "status": "reported",
-    **{one: one for one in ("value", "payout", "refunded_value")},
-}
-"""The fields that a correction may state, with their names in documents."""
+_STATED: Final = ("status", "value", "payout", "refunded_value")
 
-_AMOUNT: Final = {"type": ["number", "null"], "minimum": -MAX_VALUE, "maximum": MAX_VALUE}
+CorrectionReason = Literal[
+    "customer_refund",
+    "chargeback",
+    "order_cancelled",
+    "fraud",
+    "duplicate",
+    "test",
+    "wrong_value",
+    "network_adjustment",
+    "late_approval",
+    "other",
+]
 
 # Any, because msgspec would accept a number in a string too.
-NewValue = Annotated[
-    Any, Meta(description="not a difference; null: none", extra_json_schema=_AMOUNT)
-]
-NewPayout = Annotated[
-    Any, Meta(description="does not follow the value; null: none", extra_json_schema=_AMOUNT)
-]
-NewRefund = Annotated[
+NewAmount = Annotated[
     Any,
     Meta(
-        description="how much of the value is refunded, all in all; null: nothing",
-        extra_json_schema=_AMOUNT | {"minimum": 0},
+        description="the whole new amount, not a difference; null: none. The payout does not "
+        "follow the value; refunded_value is 0 or more, and at most the value",
+        extra_json_schema={
+            "type": ["number", "null"],
+            "minimum": -MAX_VALUE,
+            "maximum": MAX_VALUE,
+        },
     ),
 ]
 
@@ -46,9 +51,9 @@ class StatedFields(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     """New values of some fields of a conversion, why, and a note."""
 
     status: Status | UnsetType = UNSET
-    value: NewValue = UNSET
-    payout: NewPayout = UNSET
-    refunded_value: NewRefund = UNSET
+    value: NewAmount = UNSET
+    payout: NewAmount = UNSET
+    refunded_value: NewAmount = UNSET
     reason: CorrectionReason
     note: Annotated[str | None, Meta(extra_json_schema={"maxLength": MAX_NOTE_CHARACTERS})] = None
 
@@ -64,7 +69,8 @@ class StatedFields(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
 
     def stated(self) -> dict[str, Any]:
         """Return the values that were sent, by their names in documents."""
-        return {_STATED[one]: getattr(self, one) for one in self.sent()}
+        names = {"status": "reported"}
+        return {names.get(one, one): getattr(self, one) for one in self.sent()}
 
 
 class CorrectConversion(StatedFields, kw_only=True):

@@ -22,14 +22,9 @@ from tracker.feeds.api.correction_schema import (
     NamedTransaction,
     StatedFields,
 )
+from tracker.feeds.api.feed_request import account_currency
 from tracker.feeds.conversions import row_of
-from tracker.feeds.corrections.statement import (
-    change_of,
-    changes_of,
-    corrected,
-    correction_of,
-    statement,
-)
+from tracker.feeds.corrections.statement import after, as_corrected, correction_of
 from tracker.feeds.services import FeedCall
 from tracker.reports.dimensions import EVENT, NO_KEY
 from tracker.web.call import Nothing
@@ -63,7 +58,7 @@ class _Planned(NamedTuple):
 
     after: Document
     correction: Correction | None
-    audited: AuditAction | None
+    fields: Sequence[str]
 
 
 @endpoint("PATCH", "/api/conversions/{event_id}", _SCOPE, example=dict(_EXAMPLE))
@@ -107,20 +102,21 @@ async def correct_many(call: FeedCall[Nothing, CorrectConversions]) -> Corrected
     found = iter(await _ids(call, named))
     ids = [next(found) if one.event_id is UNSET else [one.event_id] for one in rows]
     documents = await call.services.conversion_feed.documents({id_ for one in ids for id_ in one})
+    home = await account_currency(call)
     plans: list[_Planned | TrackerError] = []
     seen = set[int]()
     for row, one in zip(rows, ids, strict=True):
         try:
             event_id = _only(one)
-            plan = _plan(call, documents.get(event_id), row)
+            plan = _plan(call, documents.get(event_id), row, home)
             repeated = BadRequest("event_id: repeated in this request")
             plans.append(repeated if event_id in seen else plan)
             seen.add(event_id)
         except TrackerError as error:
             plans.append(error)
     answers = await _append(call, plans)
-    after = [row_of(one.after) for one in answers if isinstance(one, _Planned)]
-    shown = iter(await listed(call, after))
+    corrected = [row_of(one.after) for one in answers if isinstance(one, _Planned)]
+    shown = iter(await listed(call, corrected))
     return CorrectedConversions(
         rows=[
             CorrectedRow(conversion=next(shown))
@@ -132,53 +128,62 @@ async def correct_many(call: FeedCall[Nothing, CorrectConversions]) -> Corrected
 
 
 async def _correct(call: FeedCall[Any, Any], event_id: int) -> ConversionDetail:
-    documents = await call.services.conversion_feed.documents([event_id])
-    [answer] = await _append(call, [_plan(call, documents.get(event_id), call.body)])
+    found = (await call.services.conversion_feed.documents([event_id])).get(event_id)
+    [answer] = await _append(call, [_plan(call, found, call.body, await account_currency(call))])
     if isinstance(answer, TrackerError):
         answer.headers.setdefault("Retry-After", str(_RETRY_SECONDS))
         raise answer
     return await detail(call, row_of(answer.after))
 
 
-def _plan(call: FeedCall[Any, Any], document: Document | None, body: StatedFields) -> _Planned:
+def _plan(
+    call: FeedCall[Any, Any], document: Document | None, body: StatedFields, home: str | None
+) -> _Planned:
     """Raises NotFound, Forbidden or BadRequest if the correction cannot be made."""
-    stored = None if document is None else row_of(document)
-    call.check_owner("conversion", stored)
+    call.check_owner("conversion", None if document is None else row_of(document))
     assert document is not None
-    stated, changes = statement(document, body.stated()), changes_of(document)
-    if not stated:
-        now = corrected(document, changes) if len(changes) > 1 else document
-        return _Planned(now, None, None)
-    actor = call.principal.actor
+    before, actor = as_corrected(document, home), call.principal.actor
     kind = "person" if actor.kind == ActorKind.MEMBER else "key"
     correction = correction_of(
-        document, stated, call.account_id, f"{kind}:{actor.id}", body.reason, body.note
+        before,
+        body.stated(),
+        call.account_id,
+        actor=f"{kind}:{actor.id}",
+        reason=body.reason,
+        note=body.note,
     )
-    after = corrected(document, [*changes, change_of(correction)])
-    # The conversion's own history has the amounts, for as long as the conversion is stored.
-    audited = AuditAction(
-        action="conversion.corrected",
-        target=AuditObject(kind="conversion", id=None, name=str(correction.event_id)),
-        changes={
-            "fields": FieldChange(before=None, after=", ".join(body.sent())),
-            "reason": FieldChange(before=None, after=body.reason),
-        },
-    )
-    return _Planned(after, correction, audited)
+    made = after(before, correction, home)
+    return _Planned(made, None if made is before else correction, body.sent())
 
 
 async def _append(
     call: FeedCall[Any, Any], plans: Sequence[_Planned | TrackerError]
 ) -> list[_Planned | TrackerError]:
     """Append and audit the corrections. Return the plans; an error for what is not durable."""
-    made = [one for one in plans if isinstance(one, _Planned) and one.correction]
-    errors = await call.services.corrections.append(
-        [one.correction for one in made if one.correction]
+    made = {
+        one.correction: number
+        for number, one in enumerate(plans)
+        if isinstance(one, _Planned) and one.correction
+    }
+    errors = await call.services.corrections.append(list(made))
+    failed = {number: error for number, error in zip(made.values(), errors, strict=True) if error}
+    answers = [failed.get(number, one) for number, one in enumerate(plans)]
+    done = [one for one in answers if isinstance(one, _Planned) and one.correction]
+    await call.audit_all([_audited(one) for one in done])
+    return answers
+
+
+def _audited(plan: _Planned) -> AuditAction:
+    """The conversion's own history has the amounts, for as long as it is stored."""
+    changes = {
+        "fields": ", ".join(plan.fields),
+        "reason": plan.correction and plan.correction.reason,
+    }
+    return AuditAction(
+        action="conversion.corrected",
+        target=AuditObject(kind="conversion", id=None, name=str(plan.after["_id"])),
+        changes={name: FieldChange(before=None, after=one) for name, one in changes.items()},
     )
-    failed = {id(one): error for one, error in zip(made, errors, strict=True) if error}
-    done = [one.audited for one in made if one.audited and id(one) not in failed]
-    await call.audit_all(done)
-    return [failed.get(id(one), one) for one in plans]
 
 
 async def _ids(

@@ -49,10 +49,8 @@ async def feed_filter(call: FeedCall[Any, Nothing]) -> FeedFilter:
 
 
 async def account_currency(call: FeedCall[Any, Any]) -> str | None:
-    reader = call.web.mongodb.reads
-    found = await reader.find_one("accounts", {"_id": call.account_id}, ["currency"])
-    currency: str | None = (found or {}).get("currency")
-    return currency
+    own = call.account_id.bytes
+    return (await call.services.conversions.account_rules.currencies([own])).get(own)
 
 
 async def page_of_feed(

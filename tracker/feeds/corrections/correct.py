@@ -7,8 +7,9 @@ from typing import Any
 from pymongo import UpdateOne
 
 from tracker.conversions.conversion import Correction
+from tracker.conversions.restating import change_of
 from tracker.errors import Unavailable
-from tracker.feeds.corrections.statement import CORRECTING, MAX_CORRECTING, change_of
+from tracker.feeds.corrections.statement import CORRECTING, MAX_CORRECTING
 from tracker.journal.journal import Journal
 from tracker.stores.mongodb.database import MongoDB
 

@@ -4,28 +4,21 @@ A correction is in the journal for a moment before the drain stores it. Until th
 the conversion's document has it, so that a second one sees what the first has changed.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import timedelta
-from enum import StrEnum
 from typing import Any, Final, cast
 from uuid import UUID
 
 import orjson
 from bson import Decimal128
 
-from tracker.clock import moment, now, now_ms
-from tracker.conversions.conversion import POSTBACK, Correction
-from tracker.conversions.corrections.changes import (
-    MAX_CHANGES,
-    RESTATED,
-    Change,
-    Restated,
-    in_order,
-    result_of,
-)
+from tracker.clock import now, now_ms
+from tracker.conversions.conversion import Correction
+from tracker.conversions.corrections.changes import MAX_CHANGES, Change
 from tracker.conversions.corrections.status import Status
-from tracker.conversions.document import COUNTED
+from tracker.conversions.document import COUNTED, ConversionDocument
 from tracker.conversions.postbacks.parameters import checked_value
+from tracker.conversions.restating import change_of, changes_of, restated
 from tracker.errors import BadRequest
 from tracker.ids import new_id
 
@@ -37,112 +30,50 @@ _UNSTORED: Final = timedelta(hours=1)
 
 _REFUNDABLE: Final = (Status.APPROVED, Status.REFUNDED)
 
-MongoDocument = Mapping[str, Any]
 
+def as_corrected(document: Mapping[str, Any], home: str | None) -> ConversionDocument:
+    """Return the conversion as it is once the corrections on their way are stored.
 
-class CorrectionReason(StrEnum):
-    """Why a conversion is corrected."""
-
-    CUSTOMER_REFUND = "customer_refund"
-    CHARGEBACK = "chargeback"
-    ORDER_CANCELLED = "order_cancelled"
-    FRAUD = "fraud"
-    DUPLICATE = "duplicate"
-    TEST = "test"
-    WRONG_VALUE = "wrong_value"
-    NETWORK_ADJUSTMENT = "network_adjustment"
-    LATE_APPROVAL = "late_approval"
-    OTHER = "other"
-
-
-def changes_of(document: MongoDocument) -> list[Change]:
-    """Return the stored changes, the original first, and the corrections on their way."""
-    stored: Sequence[Change] = document.get("changes") or [_original(document)]
-    known = {one["id"] for one in stored}
-    waiting: Sequence[Change] = document.get(CORRECTING, ())
-    since = now() - _UNSTORED
-    return [*stored, *(one for one in waiting if one["id"] not in known and one["at"] > since)]
-
-
-def corrected(document: MongoDocument, changes: Sequence[Change]) -> dict[str, Any]:
-    """Return the document as it is with these changes."""
-    return {**document, **result_of(changes), "changes": in_order(changes)}
-
-
-def statement(document: MongoDocument, fields: Mapping[str, Any]) -> Restated:
-    """Return what the sent `fields` state; nothing if they are what the conversion has.
-
-    Raises BadRequest if one breaks a rule, alone or beside what the conversion has.
+    `home` is the currency of its account.
     """
-    if document["status"] not in COUNTED:
-        raise BadRequest(f"conversion: is {document['status']} and does not count")
-    stated = cast(Restated, {name: _checked(name, value) for name, value in fields.items()})
-    changes = changes_of(document)
-    before = result_of(changes)
-    _check_refund({**before, **stated})
-    if all(before.get(name, _ABSENT.get(name)) == value for name, value in stated.items()):
-        return {}
-    if len(changes) >= MAX_CHANGES:
-        raise BadRequest(f"conversion: has {MAX_CHANGES} changes, the most that are kept")
-    return stated
-
-
-_ABSENT: Final[Mapping[str, Any]] = {"reported": Status.APPROVED}
+    conversion = cast(ConversionDocument, document)
+    known = {one["id"] for one in changes_of(conversion)}
+    waiting: list[Change] = document.get(CORRECTING, [])
+    since = now() - _UNSTORED
+    news = [one for one in waiting if one["id"] not in known and one["at"] > since]
+    return restated(conversion, news, home) if news else conversion
 
 
 def correction_of(
-    document: MongoDocument,
-    stated: Restated,
-    account_id: UUID,
-    actor: str,
-    reason: CorrectionReason,
-    note: str | None,
+    before: ConversionDocument, fields: Mapping[str, Any], account_id: UUID, **others: Any
 ) -> Correction:
-    """Return the record of a correction, which is later than every change that is known."""
-    latest = max(one["at"] for one in changes_of(document))
-    money = {
-        name: str(value) if isinstance(value, Decimal128) else value
-        for name, value in stated.items()
-    }
+    """Return the record that states the sent `fields`, later than every change that is known.
+
+    Raises BadRequest if one breaks a rule, alone or beside what the conversion has.
+    """
+    if before["status"] not in COUNTED:
+        raise BadRequest(f"conversion: is {before['status']} and does not count")
+    stated = {name: _checked(name, value) for name, value in fields.items()}
+    _check_refund({**before, **stated})
+    if len(before.get("changes", ())) >= MAX_CHANGES:
+        raise BadRequest(f"conversion: has {MAX_CHANGES} changes, the most that are kept")
+    latest = max(one["at"] for one in changes_of(before))
     return Correction(
         id=new_id().bytes,
         at=max(now_ms(), round(latest.timestamp() * 1000) + 1),
         account_id=account_id.bytes,
-        event_id=int(document["_id"]),
-        stated=orjson.dumps(money).decode(),
-        actor=actor,
-        reason=reason,
-        note=note,
+        event_id=int(before["_id"]),
+        stated=orjson.dumps(stated, default=str).decode(),
+        **others,
     )
 
 
-def change_of(correction: Correction) -> Change:
-    """Return the change that the conversion has once the correction is stored."""
-    stated = {
-        name: value if value is None or name in ("reported", "currency") else Decimal128(value)
-        for name, value in orjson.loads(correction.stated).items()
-    }
-    at = moment(correction.at)
-    change = {
-        "id": str(UUID(bytes=correction.id)),
-        "at": at,
-        "recorded_at": at,
-        "actor": correction.actor,
-        "reason": correction.reason,
-        **stated,
-    }
-    return cast(Change, change if correction.note is None else {**change, "note": correction.note})
-
-
-def _original(document: MongoDocument) -> Change:
-    stated = {name: document[name] for name in RESTATED if name in document}
-    change = {
-        "id": str(document["_id"]),
-        "at": document["at"],
-        "recorded_at": document.get("received_at", document["at"]),
-        "actor": POSTBACK,
-    }
-    return cast(Change, {**change, **stated})
+def after(
+    before: ConversionDocument, correction: Correction, home: str | None
+) -> ConversionDocument:
+    """Return the conversion once the correction is stored; `before` if it makes no difference."""
+    made = restated(before, [change_of(correction)], home)
+    return made if len(changes_of(made)) > len(changes_of(before)) else before
 
 
 def _checked(name: str, value: Any) -> Any:
@@ -154,12 +85,11 @@ def _checked(name: str, value: Any) -> Any:
     return Decimal128(amount)
 
 
-def _check_refund(after: Restated) -> None:
-    refunded = after.get("refunded_value")
+def _check_refund(made: Mapping[str, Any]) -> None:
+    refunded, value = made.get("refunded_value"), made["value"]
     if refunded is None:
         return
-    if after.get("reported", Status.APPROVED) not in _REFUNDABLE:
+    if made.get("reported", Status.APPROVED) not in _REFUNDABLE:
         raise BadRequest("refunded_value: only of an approved or refunded conversion; send null")
-    value = after.get("value")
     if value is None or refunded.to_decimal() > value.to_decimal():
         raise BadRequest("refunded_value: at most the value of the conversion")
