@@ -1,10 +1,11 @@
 """Webhooks as people use them, against a real receiver."""
 
+import msgspec
 from playwright.async_api import expect
 
 from tests.console.conftest import OpenConsole, OpenPage
 from tests.console.people import sign_in
-from tests.factories import create_webhook
+from tests.factories import create_event_config, create_webhook
 from tests.webhooks.receiver import receiving
 from tests.webhooks.sending.scene import converted, sending
 from tracker.accounts.accounts import Account
@@ -41,6 +42,43 @@ async def test_a_webhook_is_made_with_a_preview_and_its_secret_is_shown_once(
         await page.get_by_role("button", name="Send a test").click()
         await expect(page.get_by_role("heading", name="The receiver took it")).to_be_visible()
         await expect(page.get_by_role("dialog").get_by_text("200")).to_be_visible()
+
+
+async def test_a_webhook_chooses_what_it_is_told_and_is_tested_with_a_change(
+    open_console: OpenConsole, services: Services, account: Account, private_allowed: None
+) -> None:
+    config = await create_event_config(services, account.id)
+    async with receiving() as receiver, open_console("/console/webhooks") as page:
+        await page.get_by_role("button", name="New webhook").click()
+        dialog = page.get_by_role("dialog")
+        await dialog.get_by_label("Target").fill(f"{receiver.url}/hook")
+        await dialog.get_by_label("Changes", exact=True).check()
+        await expect(dialog.get_by_label("rejected")).to_have_count(0)
+        await dialog.get_by_text("Only some conversions").click()
+        await dialog.get_by_label("rejected").check()
+        await dialog.get_by_label(config.name, exact=True).check()
+        await dialog.get_by_label("Lowest value").fill("2.5")
+        await dialog.get_by_role("button", name="Create").click()
+        await expect(dialog.get_by_role("heading", name="The signing secret")).to_be_visible()
+        receiver.secret = await dialog.locator("code").first.inner_text()
+        await dialog.get_by_role("button", name="I have copied it").click()
+        only = page.get_by_role("definition").filter(has_text="from 2.5")
+        await expect(only).to_have_text("rejected, 1 event configuration, from 2.5")
+        await page.get_by_role("button", name="Test a change").click()
+        await expect(page.get_by_role("heading", name="The receiver took it")).to_be_visible()
+        await dialog.get_by_role("button", name="Close").last.click()
+        await page.get_by_role("button", name="Edit", exact=True).click()
+        await dialog.get_by_label("rejected").uncheck()
+        await dialog.get_by_label("Lowest value").fill("")
+        await dialog.get_by_role("button", name="Save").click()
+        await expect(page.get_by_role("definition").filter(has_text="1 event")).to_be_visible()
+    [webhook], _ = await services.webhooks.webhooks.page(account.id, 1, 9)
+    assert msgspec.json.decode(webhook.filter) == {
+        "statuses": [],
+        "event_config_ids": [str(config.id)],
+        "tags": [],
+        "min_value": None,
+    }
 
 
 async def test_a_postback_is_shown_filled_while_it_is_typed_and_its_headers_stay_secret(

@@ -26,6 +26,7 @@ import { ConfirmDeletion, Dialog } from "console/parts/dialog";
 import { usePoll } from "console/parts/poll";
 import { WebhookState } from "console/pages/webhooks";
 import { Deliveries } from "console/webhooks/deliveries";
+import { filterText } from "console/webhooks/filter";
 import { SecretDialog, WebhookDialog, pretty } from "console/webhooks/form";
 import { requestText } from "console/webhooks/headers";
 
@@ -139,15 +140,21 @@ function Actions({ webhook, path, setOpen, onChanged }) {
       toast(error.message, { kind: "bad" });
     }
   });
-  const [test, testing] = useAction(async () => {
+  const [test, testing] = useAction(async (event) => {
     try {
-      setOpen({ kind: "test", result: await api.post(`${path}/test`) });
+      setOpen({ kind: "test", result: await api.post(`${path}/test?event=${event}`) });
     } catch (error) {
       toast(error.message, { kind: "bad" });
     }
   });
   return html`
-    <${Button} busy=${testing} onClick=${test}>Send a test<//>
+    <${Button} busy=${testing} onClick=${() => test(webhook.events[0])}>Send a test<//>
+    ${
+      webhook.events.slice(1).includes("conversion.updated") &&
+      html`<${Button} busy=${testing} onClick=${() => test("conversion.updated")}>
+        Test a change
+      <//>`
+    }
     <${Button} busy=${busy} onClick=${() => setActive(!webhook.active)}>
       ${webhook.active ? "Pause" : "Activate"}
     <//>
@@ -186,6 +193,13 @@ function Facts({ webhook }) {
         }
         <dt>Gets</dt>
         <dd>${webhook.events.join(", ")}</dd>
+        ${
+          filterText(webhook.filter) &&
+          html`
+            <dt>Only</dt>
+            <dd>${filterText(webhook.filter)}</dd>
+          `
+        }
         <dt>Created</dt>
         <dd><${Time} at=${webhook.created_at} exact /></dd>
       </dl>

@@ -48,6 +48,7 @@ function Delivery({ delivery, retryPath, reload }) {
     <summary>
       <${Badge} kind=${KINDS[state]}>${state}<//>
       <strong>${name ?? (eventId === null ? kind : `Conversion ${eventId}`)}</strong>
+      ${kind === "conversion.updated" && html`<${Badge}>change<//>`}
       <span class="faint">
         ${format.count(attempts.length, "attempt")}
         ${last && ` · ${outcome(last)}`}

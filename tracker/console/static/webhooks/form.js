@@ -9,6 +9,7 @@ import { Button, ErrorNote } from "console/core/parts";
 import { CodeBlock, Secret } from "console/parts/code";
 import { Dialog } from "console/parts/dialog";
 import { useDraft } from "console/parts/draft";
+import { FilterFields, filterFields, sentFilter } from "console/webhooks/filter";
 import { HeadersEditor, headerRows, requestText, sentHeaders } from "console/webhooks/headers";
 
 const METHODS = [
@@ -38,6 +39,7 @@ const TEMPLATE_FIELD = {
 };
 const EVENTS = [
   ["conversion", "Conversions", "Each conversion, once its click is known"],
+  ["conversion.updated", "Changes", "Each change of a conversion’s status or money, in order"],
   ["webhook.disabled", "Disabled webhooks", "When another webhook of the account is disabled"],
   [
     "delivery.failed",
@@ -66,6 +68,7 @@ export function WebhookDialog({ webhook, onClose, onDone, onLeave }) {
   const [save, busy, error] = useAction(async () => {
     const sent = {
       ...fields,
+      filter: sentFilter(fields.filter),
       payload_template: parsed(fields.payload_template),
       headers: sentHeaders(headers),
     };
@@ -96,6 +99,7 @@ export function WebhookDialog({ webhook, onClose, onDone, onLeave }) {
     <${FormFields} list=${[TARGET]} ...${{ fields, set, error }} />
     <div class="columns"><${FormFields} ...${{ list, fields, set, error }} /></div>
     <${EventBoxes} events=${fields.events} onChange=${set("events")} />
+    <${FilterFields} filter=${fields.filter} onChange=${set("filter")} error=${error} />
     <${TemplateEditor}
       text=${fields.payload_template}
       method=${fields.method}
@@ -115,14 +119,16 @@ function initial(webhook) {
       name: "",
       method: "POST",
       events: ["conversion"],
+      filter: filterFields(),
       payload_template: JSON.stringify(TEMPLATE, null, 2),
     };
-  const { target_url, name, method, events, payload_template } = webhook;
+  const { target_url, name, method, events, filter, payload_template } = webhook;
   return {
     target_url,
     name,
     method,
     events,
+    filter: filterFields(filter),
     payload_template: JSON.stringify(payload_template, null, 2),
   };
 }
