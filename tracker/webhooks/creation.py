@@ -16,7 +16,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import chain, islice
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, NamedTuple, cast
 from uuid import UUID
 
 from tracker.clock import now
@@ -46,7 +46,11 @@ class Subscriber(NamedTuple):
 Webhooks = Mapping[bytes, Sequence[Subscriber]]
 """Active webhooks by account."""
 
-_NOT_YET_TOLD: Final = (Attribution.PENDING, Attribution.CLAIMED)
+_Pair = tuple[MongoDocument | None, MongoDocument]
+"""A conversion before and after a change; before it was settled it is None."""
+
+_Tags = Mapping[bytes, Collection[bytes]]
+"""The tags of links."""
 
 
 async def create_deliveries(
@@ -67,26 +71,19 @@ async def create_deliveries(
     return await insert_deliveries(database, _rows(pairs, webhooks, tags), session)
 
 
-def _rows(
-    told: Iterable[tuple[MongoDocument | None, MongoDocument]],
-    webhooks: Webhooks,
-    tags: Mapping[bytes, Collection[bytes]],
-) -> Iterator[dict[str, Any]]:
+def _rows(told: Iterable[_Pair], webhooks: Webhooks, tags: _Tags) -> Iterator[dict[str, Any]]:
     at = now()
-    for before, after in told:
+    for pair in told:
+        after = pair[1]
         link_tags = tags.get(after.get("link_id", b""), ())
         for webhook in webhooks.get(after["account_id"] or b"", ()):
-            if kind := _kind(webhook, before, after, link_tags):
-                yield _row(webhook, kind, before, after, at)
+            if kind := _kind(webhook, pair, link_tags):
+                yield _row(webhook, kind, pair, at)
 
 
-def _kind(
-    webhook: Subscriber,
-    before: MongoDocument | None,
-    after: MongoDocument,
-    link_tags: Collection[bytes],
-) -> Kind | None:
+def _kind(webhook: Subscriber, pair: _Pair, link_tags: Collection[bytes]) -> Kind | None:
     """Return as what a webhook is told of a settled conversion, or of a change; None if not."""
+    before, after = pair
     if not webhook.filter.matches(after, link_tags):
         return None
     if before is None:
@@ -98,13 +95,8 @@ def _kind(
     return Kind.CONVERSION if is_new and Kind.CONVERSION in webhook.kinds else None
 
 
-def _row(
-    webhook: Subscriber,
-    kind: Kind,
-    before: MongoDocument | None,
-    after: MongoDocument,
-    at: datetime,
-) -> dict[str, Any]:
+def _row(webhook: Subscriber, kind: Kind, pair: _Pair, at: datetime) -> dict[str, Any]:
+    before, after = pair
     subject: int | str = after["_id"]
     fields: dict[str, Any] = {"event_id": subject, "state": _state(after)}
     if Kind.CONVERSION_UPDATED in webhook.kinds:
@@ -120,13 +112,11 @@ def _row(
 
 def _is_told(before: MongoDocument, after: MongoDocument) -> bool:
     """Return whether a change is told: not before its conversion is, which has the change then."""
-    if before["status"] in _NOT_YET_TOLD and not is_notified(cast(ConversionDocument, before)):
+    is_waiting = before["status"] == Attribution.PENDING
+    if is_waiting and not is_notified(cast(ConversionDocument, before)):
         return False
-    return (
-        before["status"] in COUNTED
-        and after["status"] in COUNTED
-        and _state(before) != _state(after)
-    )
+    counts = before["status"] in COUNTED and after["status"] in COUNTED
+    return counts and _state(before) != _state(after)
 
 
 def _state(conversion: MongoDocument) -> dict[str, Any]:
@@ -135,10 +125,10 @@ def _state(conversion: MongoDocument) -> dict[str, Any]:
 
 async def _tags_of_links(
     database: Database,
-    conversions: Iterable[MongoDocument],
+    conversions: Sequence[MongoDocument],
     webhooks: Webhooks,
     session: MongoSession,
-) -> Mapping[bytes, Collection[bytes]]:
+) -> _Tags:
     """Return the tags of the links of conversions, where a webhook of the account asks for tags."""
     by_tags = {key for key, found in webhooks.items() if any(one.filter.tags for one in found)}
     of_them = [one for one in conversions if one["account_id"] in by_tags]

@@ -28,23 +28,17 @@ async def postpone_later_ones(database: Database, due: Sequence[_Row]) -> Sequen
     """Return the rows that may be sent now; postpone those that come after another one."""
     keys = {(row["webhook_id"], row["event_id"]) for row in due if row.get("revision")}
     firsts = await _firsts(database, keys)
-    later = {
-        row["_id"]: first
-        for row in due
-        if (first := firsts.get((row["webhook_id"], row.get("event_id"))))
-        and first["revision"] < row.get("revision", 0)
-    }
-    statements = [
+    free, statements = [], []
+    for row in due:
+        first = firsts.get((row["webhook_id"], row.get("event_id")))
+        if first is None or row.get("revision", 0) <= first["revision"]:
+            free.append(row)
+            continue
         # Unless it was claimed meanwhile, or made due because the earlier one has ended.
-        {
-            "q": {"_id": row["_id"], "status": DeliveryStatus.DUE, "due_at": row["due_at"]},
-            "u": {"$set": {"due_at": later[row["_id"]]["due_at"] + _AFTER}},
-        }
-        for row in due
-        if row["_id"] in later
-    ]
+        same = {"_id": row["_id"], "status": DeliveryStatus.DUE, "due_at": row["due_at"]}
+        statements.append({"q": same, "u": {"$set": {"due_at": first["due_at"] + _AFTER}}})
     await run_updates(database, "deliveries", statements)
-    return [row for row in due if row["_id"] not in later]
+    return free
 
 
 async def make_next_due(

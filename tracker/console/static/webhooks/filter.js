@@ -70,17 +70,19 @@ function useRows(path, scope) {
   return useLoad(load, []).data?.rows ?? [];
 }
 
-function Boxes({ legend, rows, selected, onChange }) {
+/** A set of boxes, one a row. `selected` are ids. */
+export function Boxes({ legend, rows, selected, onChange }) {
   const toggle = (id) => (on) =>
     onChange(on ? [...selected, id] : selected.filter((one) => one !== id));
   if (!rows.length) return null;
   return html`<fieldset>
     <legend>${legend}</legend>
-    <div class="boxes">
+    <div class=${rows[0].hint ? "stack close" : "boxes"}>
       ${rows.map(
-        ({ id, name }) => html`<${Checkbox}
+        ({ id, name, hint }) => html`<${Checkbox}
           key=${id}
           label=${name}
+          hint=${hint}
           checked=${selected.includes(id)}
           onInput=${toggle(id)}
         />`,

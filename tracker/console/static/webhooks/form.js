@@ -2,14 +2,14 @@
 
 import { useRef, useState } from "preact/hooks";
 import { ApiError, api, owned } from "console/core/api";
-import { Checkbox, FormFields, TextField, namesOf } from "console/core/fields";
+import { FormFields, TextField, namesOf } from "console/core/fields";
 import { useAction, useLoad, useSettled } from "console/core/hooks";
 import { html } from "console/core/html";
 import { Button, ErrorNote } from "console/core/parts";
 import { CodeBlock, Secret } from "console/parts/code";
 import { Dialog } from "console/parts/dialog";
 import { useDraft } from "console/parts/draft";
-import { FilterFields, filterFields, sentFilter } from "console/webhooks/filter";
+import { Boxes, FilterFields, filterFields, sentFilter } from "console/webhooks/filter";
 import { HeadersEditor, headerRows, requestText, sentHeaders } from "console/webhooks/headers";
 
 const METHODS = [
@@ -41,12 +41,8 @@ const EVENTS = [
   ["conversion", "Conversions", "Each conversion, once its click is known"],
   ["conversion.updated", "Changes", "Each change of a conversion’s status or money, in order"],
   ["webhook.disabled", "Disabled webhooks", "When another webhook of the account is disabled"],
-  [
-    "delivery.failed",
-    "Failed deliveries",
-    "When a conversion could not be delivered to another webhook",
-  ],
-];
+  ["delivery.failed", "Failed deliveries", "When a conversion did not reach another webhook"],
+].map(([id, name, hint]) => ({ id, name, hint }));
 const TEMPLATE = {
   event: "{event_name}",
   id: "{event_id}",
@@ -98,7 +94,12 @@ export function WebhookDialog({ webhook, onClose, onDone, onLeave }) {
   >
     <${FormFields} list=${[TARGET]} ...${{ fields, set, error }} />
     <div class="columns"><${FormFields} ...${{ list, fields, set, error }} /></div>
-    <${EventBoxes} events=${fields.events} onChange=${set("events")} />
+    <${Boxes}
+      legend="What it gets"
+      rows=${EVENTS}
+      selected=${fields.events}
+      onChange=${set("events")}
+    />
     <${FilterFields} filter=${fields.filter} onChange=${set("filter")} error=${error} />
     <${TemplateEditor}
       text=${fields.payload_template}
@@ -144,21 +145,6 @@ function parsed(text) {
   } catch (error) {
     throw new ApiError(0, "", `payload_template: not JSON: ${error.message}`);
   }
-}
-
-function EventBoxes({ events, onChange }) {
-  const toggle = (kind) => (on) =>
-    onChange(on ? [...events, kind] : events.filter((one) => one !== kind));
-  return html`<fieldset>
-    <legend>What it gets</legend>
-    ${EVENTS.map(
-      ([kind, label, hint]) => html`<${Checkbox}
-        ...${{ label, hint }}
-        checked=${events.includes(kind)}
-        onInput=${toggle(kind)}
-      />`,
-    )}
-  </fieldset>`;
 }
 
 /** The template, its macros to insert, and what it becomes with sample values. */
