@@ -1,10 +1,10 @@
 """A transaction id that was never filled in is recognized, and no number of an order is."""
 
 from itertools import product
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tests.conversions.parsing import from_json
@@ -139,4 +139,6 @@ def test_whatever_has_three_digits_in_a_row_is_a_transaction_id(number: str, mar
 def test_a_macro_with_a_letter_or_digit_beside_it_is_a_transaction_id(
     macro: str, beside: str, before: bool
 ) -> None:
-    assert unfilled(beside + macro if before else macro + beside) is None
+    text = beside + macro if before else macro + beside
+    assume(unquote(text) == text)  # "%00" is a letter or digit no longer
+    assert unfilled(text) is None
