@@ -5,9 +5,9 @@ from datetime import timedelta
 from decimal import Context, Decimal, localcontext
 from typing import Any, get_args
 
-from tests.reports.history import History
+from tests.reports.history import HOME, History
 from tracker.clicks.sources import SOURCES
-from tracker.reports.query import GroupBy, Measures, ReportQuery
+from tracker.reports.query import CurrencyMeasures, GroupBy, Measures, ReportQuery
 
 Document = dict[str, Any]
 Keys = dict[str, list[str]]
@@ -15,6 +15,7 @@ Keys = dict[str, list[str]]
 WIDE = Context(prec=80)
 NOT_COUNTED = {"claimed", "duplicate", "refused"}
 NO_KEYS = ("unknown", "none")
+FIGURES = set(Measures.__struct_fields__) - {"other_currencies"}
 
 
 class Counted:
@@ -37,7 +38,7 @@ class Counted:
                 for key in keys[query.group_by] if passes(query, one, keys) else ():
                     by_key.setdefault(key, ([], []))[kind].append(one)
         found = [(key, measures(query, *ones)) for key, ones in by_key.items()]
-        shown = [(key, of) for key, of in found if of.clicks or of.bot_clicks or of.conversions]
+        shown = [(key, of) for key, of in found if any(getattr(of, name) for name in FIGURES)]
         # Last comes what has no link or configuration.
         return sorted(shown, key=lambda row: (-row[1].clicks, row[0] in NO_KEYS, row[0]))
 
@@ -83,6 +84,7 @@ def keys_of(history: History, host: str, one: Document) -> Keys:
         "hour": [f"{one['at']:%Y-%m-%dT%H:00Z}"],
         "domain": [one.get("domain_name", "unknown") or host],
         "event": [one["event_config_id"] or "none"] if "status" in one else [],
+        "currency": [one.get("currency", HOME)] if "status" in one else [],
     }
     return {name: list(map(str, values)) for name, values in keys.items()}
 
@@ -94,22 +96,60 @@ def measures(
     people = [one for one in clicks if not one["bot"]]
     if query.bots == "only":
         events = [one for one in events if one.get("bot")]
-    attributed = [one for one in events if "link_id" in one]
+    home = [one for one in events if "currency" not in one]
+    pending = [one for one in events if one.get("reported") == "pending"]
+    rejected = [one for one in events if one.get("reported") == "rejected"]
+    approved = [one for one in events if one.get("reported", "approved") == "approved"]
+    attributed = [one for one in approved if "link_id" in one]
     if query.bots == "exclude":
         attributed = [one for one in attributed if not one["bot"]]
     return Measures(
         clicks=len({"exclude": people, "include": clicks, "only": bots}[query.bots]),
         unique_clicks=0 if query.bots == "only" else sum(one["unique"] for one in people),
         bot_clicks=len(bots),
-        conversions=len(events),
+        conversions=len(approved),
         attributed=len(attributed),
-        value=total(events, "value"),
-        payout=total(events, "payout"),
+        value=value([one for one in approved if one in home]),
+        payout=total([one for one in approved if one in home], "payout"),
+        pending_conversions=len(pending),
+        pending_value=total([one for one in pending if one in home], "value"),
+        rejected_conversions=len(rejected),
+        refunded_value=refunded(home),
+        other_currencies=others(approved),
     )
+
+
+def others(approved: Sequence[Document]) -> tuple[CurrencyMeasures, ...]:
+    found: dict[str, list[Document]] = {}
+    for one in approved:
+        if "currency" in one:
+            found.setdefault(one["currency"], []).append(one)
+    return tuple(
+        CurrencyMeasures(currency, len(ones), value(ones), total(ones, "payout"))
+        for currency, ones in sorted(found.items())
+    )
+
+
+def value(approved: Sequence[Document]) -> Decimal:
+    with localcontext(WIDE):
+        return total(approved, "value") - total(approved, "refunded_value")
+
+
+def refunded(home: Sequence[Document]) -> Decimal:
+    """Return what was refunded in part, or whole: then the value, unless an amount is known."""
+    kinds: dict[str, list[Document]] = {"approved": [], "refunded": [], "value": []}
+    for one in home:
+        kind = one.get("reported", "approved")
+        known = one.get("refunded_value") is not None
+        if kind in kinds:
+            kinds[kind if kind == "approved" or known else "value"].append(one)
+    with localcontext(WIDE):
+        parts = [total(kinds[kind], "refunded_value") for kind in ("approved", "refunded")]
+        return sum(parts, total(kinds["value"], "value"))
 
 
 def total(events: Sequence[Document], name: str) -> Decimal:
     """Return the sum of the rounded amounts."""
     with localcontext(WIDE):
-        amounts = [one[name].to_decimal() for one in events if one[name] is not None]
+        amounts = [one[name].to_decimal() for one in events if one.get(name) is not None]
         return sum((one.quantize(Decimal("1e-9")) for one in amounts), Decimal(0))

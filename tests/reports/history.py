@@ -14,6 +14,7 @@ from tests.factories import (
     make_click_document,
     make_event_document,
 )
+from tracker.conversions.corrections.status import Status
 from tracker.conversions.document import DIMENSIONS, Attribution
 from tracker.ids import new_id
 from tracker.reports.rollups.rollup import Calendars, Rollup
@@ -39,7 +40,11 @@ SOURCES = {
     "utm_term": (None, "shoes"),
     "utm_content": (None, "a=b&c"),
 }
+HOME, FOREIGN = "EUR", ("USD", "JPY")
 MONEY = ("0.000000001", "0.0000000005", "19.99", "-3", "1E+15", "12345678901234.123456789", "0")
+
+
+RESTATED = ("reported", "currency", "refunded_value")
 
 
 class History(NamedTuple):
@@ -52,8 +57,18 @@ class History(NamedTuple):
     foreign_link: UUID
 
 
-async def made(services: Services, random: Random, clicks: int = 300, events: int = 120) -> History:
+async def made(
+    services: Services,
+    random: Random,
+    clicks: int = 300,
+    events: int = 120,
+    restated: bool = True,
+) -> History:
+    """Store a history. Without `restated` all conversions are approved, in its own currency."""
     account_id, other_id = new_id(), new_id()
+    await services.stores.mongodb["accounts"].insert_one(
+        {"_id": account_id, "name": "History", "currency": HOME}
+    )
     tag_ids = [(await services.links.tags.create(account_id, name)).id for name in "abc"]
     links = [
         await create_link(
@@ -74,7 +89,10 @@ async def made(services: Services, random: Random, clicks: int = 300, events: in
     history = History(
         account_id,
         some,
-        [_event(random, number, account_id, some, configs) for number in range(1, events + 1)],
+        [
+            _event(random, number, account_id, some, configs, restated)
+            for number in range(1, events + 1)
+        ],
         {link.id: link.tags for link in links},
         links[0].id,
     )
@@ -101,7 +119,10 @@ async def more(services: Services, random: Random, history: History) -> History:
 
 
 async def moved(services: Services, random: Random, history: History) -> History:
-    """Attribute pending events of the account to clicks of its own; return the new history."""
+    """Attribute pending events of the account to clicks of its own, and restate others.
+
+    Return the new history.
+    """
     pending = [
         one
         for one in history.events
@@ -110,9 +131,17 @@ async def moved(services: Services, random: Random, history: History) -> History
     own = [one for one in history.clicks if one["account_id"] == history.account_id]
     events = {one["_id"]: one for one in history.events}
     rollup = Rollup()
-    for event in random.sample(pending, min(2, len(pending))):
-        click = random.choice(own)
-        after = event | _of_click(click) | {"status": _joined(click)}
+    joined = random.sample(pending, min(2, len(pending)))
+    clicks = {event["_id"]: random.choice(own) for event in joined}
+    changed = {
+        event_id: events[event_id] | _of_click(click) | {"status": _joined(click)}
+        for event_id, click in clicks.items()
+    }
+    for event in random.sample(history.events, 4):
+        plain = {name: one for name, one in event.items() if name not in RESTATED}
+        changed.setdefault(event["_id"], plain | _restated(random))
+    for event_id, after in changed.items():
+        event = events[event_id]
         rollup.add_event(event, sign=-1)
         rollup.add_event(after)
         await services.stores.mongodb["events"].replace_one({"_id": event["_id"]}, after)
@@ -186,7 +215,12 @@ def _click_of(random: Random, account_id: UUID, link_id: UUID, domain_name: str)
 
 
 def _event(
-    random: Random, number: int, account_id: UUID, clicks: Sequence[Any], configs: Sequence[UUID]
+    random: Random,
+    number: int,
+    account_id: UUID,
+    clicks: Sequence[Any],
+    configs: Sequence[UUID],
+    restated: bool = True,
 ) -> dict[str, Any]:
     status = random.choice([*Attribution, Attribution.ATTRIBUTED, Attribution.ATTRIBUTED])
     click = random.choice(clicks)
@@ -209,7 +243,20 @@ def _event(
         status=status,
         transaction_scope=None,
         **(_of_click(click) if is_joined else {}),
+        **(_restated(random) if restated else {}),
     )
+
+
+def _restated(random: Random) -> dict[str, Any]:
+    """Return what only some events have; half of them have nothing."""
+    drawn = {
+        "reported": random.choice([None, *Status]),
+        "currency": random.choice([None, None, *FOREIGN]),
+        "refunded_value": random.choice([None, None, _money(random)]),
+    }
+    if random.random() < 0.5:
+        return {}
+    return {name: one for name, one in drawn.items() if one is not None}
 
 
 def _joined(click: dict[str, Any]) -> Attribution:

@@ -192,6 +192,9 @@ def test_a_change_is_a_fraction_of_what_was_before() -> None:
         "attributed": 0,
         "value": 0.5,
         "payout": None,
+        **dict.fromkeys(
+            ("pending_conversions", "pending_value", "rejected_conversions", "refunded_value")
+        ),
         RATE_POINTS: pytest.approx(-0.016667, abs=1e-5),
     }
 

@@ -14,6 +14,7 @@ from tracker.service.services import Services
 
 MEASURES = (
     *("clicks", "uniqueClicks", "botClicks", "conversions", "conversionRate", "value", "payout"),
+    *("pendingConversions", "pendingValue", "rejectedConversions", "refundedValue"),
 )
 Figures = dict[str, int | Decimal]
 
@@ -38,7 +39,7 @@ class Reported(NamedTuple):
 
 
 async def reported(services: Services, client: Client) -> Reported:
-    history = await made(services, Random(3))
+    history = await made(services, Random(3), restated=False)
     _, secret = await services.access.api_keys.create(history.account_id, "A key")
     return Reported(history, KeyedClient(client, secret))
 

@@ -186,7 +186,8 @@ async def test_a_report_is_a_table_with_its_columns(world: World) -> None:
         "format": "csv",
     }
     header, row = table(await world.api.post("/api/reports", **body))
-    assert header == ["key", "name", *MEASURES, "value", "payout"]
+    further = ["pendingConversions", "pendingValue", "rejectedConversions", "refundedValue"]
+    assert header == ["key", "name", *MEASURES, "value", "payout", *further, "otherCurrencies"]
     assert row[:3] == [str(link.id), "-5", "1"]
     compared = {**body, "columns": ["clicks"], "compare": "previous_period"}
     header, row = table(await world.api.post("/api/reports", **compared))

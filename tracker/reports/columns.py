@@ -17,9 +17,28 @@ Codes: TypeAlias = "npt.NDArray[np.int64]"
 Numbers: TypeAlias = "npt.NDArray[Any]"
 
 CLICK_MEASURES: Final = ("clicks", "unique", "bots")
-EVENT_COUNTS: Final = ("conversions", "bot_conversions")
-MONEY: Final = ("value", "payout", "bot_value", "bot_payout")
-MEASURES: Final = (*CLICK_MEASURES, *EVENT_COUNTS, *MONEY)
+EVENT_MEASURES: Final = (
+    *("conversions", "bot_conversions"),
+    *("value", "payout", "bot_value", "bot_payout"),
+)
+COUNTED_ONCE: Final = (
+    *("conversions", "pending_conversions", "rejected_conversions", "refunded_conversions"),
+)
+"""Each event adds one to exactly one of these."""
+
+_FURTHER: Final = (
+    *COUNTED_ONCE[1:],
+    *("other_conversions", "pending_value", "refunded_value", "other_value", "other_payout"),
+)
+FURTHER_MEASURES: Final = (*_FURTHER, *(f"bot_{name}" for name in _FURTHER))
+"""Measures of events that are not approved, or refunded in part, or in another currency than the
+account's. Most accounts have none, so they are read only where `FURTHER` shows that there are."""
+
+FURTHER: Final = "further"
+"""The measure of rollups that counts the events with any of FURTHER_MEASURES."""
+
+MEASURES: Final = (*CLICK_MEASURES, *EVENT_MEASURES, *FURTHER_MEASURES)
+MONEY: Final = frozenset(name for name in MEASURES if name.endswith(("value", "payout")))
 UNATTRIBUTED: Final = "unattributed"
 """The measure of conversions without a click. Stored counts never have it
 (`reports/joint_counts/unattributed`)."""
@@ -113,6 +132,14 @@ class Columns:
 
     def with_constant(self, name: str, value: str) -> "Columns":
         return self.with_column(name, Column([value], np.zeros(self.rows, np.int64)))
+
+    def with_missing(self, names: Iterable[str], value: str) -> "Columns":
+        """Return the table with this value in each dimension that it lacks."""
+        table = self
+        for name in names:
+            if name not in table.dimensions:
+                table = table.with_constant(name, value)
+        return table
 
 
 def column_of(values: Sequence[str]) -> Column:

@@ -129,6 +129,7 @@ def change_of(current: Measures, previous: Measures) -> dict[str, float | None]:
     fractions = {
         name: _fraction(getattr(current, name), getattr(previous, name))
         for name in (*Measures.__struct_fields__, "conversion_rate")
+        if name != "other_currencies"
     }
     return {**fractions, RATE_POINTS: _points(current, previous)}
 

@@ -4,12 +4,14 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
 from tracker.reports.dimensions import (
+    CURRENCY,
     DIMENSIONS,
     DOMAIN,
     EVENT,
     FILTERS,
     HOUR,
     LINK,
+    OF_EVENTS,
     DocumentKind,
 )
 from tracker.visitor_dimensions import NAMES as VISITOR_DIMENSIONS
@@ -32,14 +34,18 @@ COUNTED_FIELDS: Final = {
 }
 """The dimensions of joint counts whose values are texts."""
 
-COUNTED_DIMENSIONS: Final = (LINK, HOUR, EVENT, *COUNTED_FIELDS)
+COUNTED_DIMENSIONS: Final = (LINK, HOUR, EVENT, *COUNTED_FIELDS, CURRENCY)
 """Every column of joint counts, in the order of their stored names."""
 
 
 def dimensions_of(of: DocumentKind, of_hour: bool = False) -> list[str]:
-    """Return all dimensions of counts. Clicks have no event, and an hour's counts no hour."""
-    left_out = {EVENT: of == "clicks", HOUR: of_hour}
-    return [name for name in COUNTED_DIMENSIONS if not left_out.get(name)]
+    """Return all dimensions of counts. Those of an hour have no hour."""
+    return [name for name in of_kind(of, COUNTED_DIMENSIONS) if not (of_hour and name == HOUR)]
+
+
+def of_kind(of: DocumentKind, names: Sequence[str]) -> Sequence[str]:
+    """Return the dimensions that these documents have."""
+    return names if of == "events" else [name for name in names if name not in OF_EVENTS]
 
 
 def dimensions_in(combinations: Iterable[Sequence[str]]) -> list[str]:
@@ -52,7 +58,7 @@ def needed_for(group_by: str, filters: Collection[str]) -> tuple[str, ...]:
     """Return the counted dimensions of a report, in the order of COUNTED_DIMENSIONS."""
     asked = {group_by, *filters}
     found = {one for name in asked for one in DIMENSIONS[name].derived_from or (name,)}
-    if {HOUR, EVENT} <= found and LINK not in found:
+    if LINK not in found and (CURRENCY in found or {HOUR, EVENT} <= found):
         # It separates conversions without a click (`reports/joint_counts/unattributed`).
         found.add(DOMAIN)
     return tuple(name for name in COUNTED_DIMENSIONS if name in found)

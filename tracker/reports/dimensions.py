@@ -27,7 +27,7 @@ NO_VALUE: Final = "none"
 """The bot reason of people's clicks, and the event configuration of events without one."""
 
 NO_EVENT: Final = ""
-"""The event configuration of clicks. Reports by event leave it out."""
+"""The event configuration and the currency of clicks. Reports by them leave it out."""
 
 NO_KEY: Final = {"link": UNKNOWN, "event": NO_VALUE}
 """The key of conversions without a link or an event configuration."""
@@ -39,6 +39,13 @@ REFERRER: Final = "referrer"
 DAY: Final = "day"
 HOUR: Final = "hour"
 EVENT: Final = "event"
+CURRENCY: Final = "currency"
+
+OF_EVENTS: Final = (EVENT, CURRENCY)
+"""The dimensions of events that clicks do not have."""
+
+HOME_CURRENCY: Final = "units"
+"""The currency of events that have none: the account's, by whose code reports call it."""
 
 DocumentKind: TypeAlias = Literal["clicks", "events"]
 DOCUMENT_KINDS: Final[tuple[DocumentKind, ...]] = ("clicks", "events")
@@ -87,6 +94,7 @@ class ReportDimension(NamedTuple):
 
 
 _COUNTRY: Final = re.compile(r"[A-Za-z]{2}")
+_CURRENCY: Final = re.compile(r"[A-Za-z]{3}")
 _WEEKDAYS: Final = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
 
 
@@ -110,6 +118,14 @@ def _event_of(text: str) -> str:
         return str(parse_id(EVENT, text))
     except BadRequest as error:
         raise ValueError(f"{error.message}, or none") from None
+
+
+def _currency_of(text: str) -> str:
+    if text.lower() == HOME_CURRENCY:
+        return HOME_CURRENCY
+    if not _CURRENCY.fullmatch(text):
+        raise ValueError("currency: must be three letters such as EUR, or units")
+    return text.upper()
 
 
 def _weekday_label(number: str) -> str:
@@ -250,6 +266,16 @@ _ROWS: Final = (
             "why clicks count as a bot's; none: those of people",
             "; unknown: conversions without a click",
             choices=(*REASONS, NO_VALUE, UNKNOWN),
+        ),
+    ),
+    ReportDimension(
+        CURRENCY,
+        "Currency",
+        "Currencies",
+        "events",
+        names={HOME_CURRENCY: "Units"},
+        filter=Filter(
+            "ISO 4217, in any case; units: that of an account without one", canonical=_currency_of
         ),
     ),
     ReportDimension(HOUR, derived_from=(DAY, HOUR), key=_hour),

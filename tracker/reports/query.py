@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal
-from typing import Literal
+from typing import Literal, NamedTuple
 from uuid import UUID
 
 import msgspec
@@ -20,6 +20,10 @@ SortBy = Literal[
     "conversion_rate",
     "value",
     "payout",
+    "pending_conversions",
+    "pending_value",
+    "rejected_conversions",
+    "refunded_value",
     "key",
     "name",
 ]
@@ -55,11 +59,20 @@ class ReportQuery(msgspec.Struct, frozen=True, kw_only=True):
     page_size: int = DEFAULT_PAGE_ROWS
 
 
+class CurrencyMeasures(NamedTuple):
+    """Approved conversions in one other currency than the account's, less what is refunded."""
+
+    currency: str
+    conversions: int
+    value: Decimal
+    payout: Decimal
+
+
 class Measures(msgspec.Struct, frozen=True, kw_only=True):
-    """The figures of a row, or of all rows. Money is in the units of its sender.
+    """The figures of a row, or of all rows. Money is in the account's currency.
 
     `bots` decides about `clicks`, and `unique_clicks` are always people's. `attributed` are the
-    conversions of `clicks`.
+    conversions of `clicks`. Series have no `other_currencies`.
     """
 
     clicks: int
@@ -69,6 +82,11 @@ class Measures(msgspec.Struct, frozen=True, kw_only=True):
     attributed: int
     value: Decimal
     payout: Decimal
+    pending_conversions: int = 0
+    pending_value: Decimal = Decimal(0)
+    rejected_conversions: int = 0
+    refunded_value: Decimal = Decimal(0)
+    other_currencies: tuple[CurrencyMeasures, ...] = ()
 
     @property
     def conversion_rate(self) -> float:

@@ -65,9 +65,15 @@ def _sum(one: Measures, other: Measures) -> Measures:
         attributed=one.attributed + other.attributed,
         value=_money(one.value, other.value),
         payout=_money(one.payout, other.payout),
+        pending_conversions=one.pending_conversions + other.pending_conversions,
+        pending_value=_money(one.pending_value, other.pending_value),
+        rejected_conversions=one.rejected_conversions + other.rejected_conversions,
+        refunded_value=_money(one.refunded_value, other.refunded_value),
     )
 
 
 def _money(one: Decimal, other: Decimal) -> Decimal:
     """Return a sum without exponent or trailing zeros."""
+    if not one or not other:
+        return one or other
     return Decimal(f"{_EXACT.add(one, other).normalize(_EXACT):f}")

@@ -4,7 +4,7 @@ from random import Random
 from typing import Any, get_args
 
 from tests.reports.counted import Counted
-from tests.reports.history import DOMAINS, VALUES, History, days
+from tests.reports.history import DOMAINS, FOREIGN, HOME, VALUES, History, days
 from tests.reports.history import SOURCES as OF_SOURCES
 from tracker.clicks.sources import SOURCES
 from tracker.ids import new_id
@@ -49,6 +49,7 @@ def values(random: Random, history: History, name: str) -> list[Any]:
             for one in SOURCES
         },
         **{name: [*one.choices] for name, one in FILTERS.items() if one.choices},
+        "currency": [HOME, *FOREIGN, "GBP"],
         "domain": [*(name for name in DOMAINS if name), "unknown", "other.example"],
         **{name: [*values, "$device", "a.b", ""] for name, values in VALUES.items()},
     }

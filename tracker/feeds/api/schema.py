@@ -19,7 +19,7 @@ from tracker.feeds.time_order import MAX_EXAMINED
 from tracker.links.hostnames import canonical_hostname
 from tracker.reports.api.filters import described, values_of
 from tracker.reports.counted import COUNTED_FIELDS
-from tracker.reports.dimensions import EVENT, FILTERS, LINK, TAG
+from tracker.reports.dimensions import FILTERS, LINK, OF_EVENTS, TAG
 from tracker.reports.query import Bots
 from tracker.web.export import FormatIn
 from tracker.web.limits import DEFAULT_PAGE_SIZE
@@ -31,7 +31,9 @@ Row = TypeVar("Row")
 
 _BY_LINK: Final = (LINK, TAG)
 _OTHERS: Final = [
-    name for name in dict.fromkeys((*COUNTED_FIELDS, *FILTERS)) if name not in (*_BY_LINK, EVENT)
+    name
+    for name in dict.fromkeys((*COUNTED_FIELDS, *FILTERS))
+    if name not in (*_BY_LINK, *OF_EVENTS)
 ]
 
 

@@ -14,8 +14,9 @@ from tracker.conversions.document import Attribution
 from tracker.errors import BadRequest
 from tracker.reports import columns
 from tracker.reports.columns import Columns
-from tracker.reports.counted import COUNTED_FIELDS
+from tracker.reports.counted import COUNTED_FIELDS, of_kind
 from tracker.reports.dimensions import (
+    CURRENCY,
     DAY,
     DOCUMENT_KINDS,
     EVENT,
@@ -57,7 +58,7 @@ async def _documents(
     run: ReportRun, of: DocumentKind, times: Mapping[str, datetime]
 ) -> list[dict[str, Any]]:
     matching = with_stored_ids({**run.scope.documents(), **_TESTS[of], "at": times})
-    fields = [*_VALUES, *MEASURED_FIELDS[of], "event_config_id"]
+    fields = [*_VALUES, *MEASURED_FIELDS[of], "event_config_id", CURRENCY]
     found = await run.reader.with_binary_ids().find(
         of, matching, fields, hint=_INDEXES[of], limit=MAX_TESTS + 1
     )
@@ -71,7 +72,8 @@ def _table(
 ) -> Columns:
     for one in documents:
         day, hour = calendar.day_and_hour(one["at"])
-        event = NO_EVENT if of == "clicks" else one["event_config_id"]
+        event = one.get("event_config_id")
         one |= {DAY: day.isoformat(), HOUR: hour, LINK: one.get("link_id"), EVENT: event}
-    names = by if LINK in by else [*by, LINK]
-    return with_unattributed(table_of(of, names, documents)).by(by)
+    names = of_kind(of, by if LINK in by else [*by, LINK])
+    table = table_of(of, names, documents).with_missing(by, NO_EVENT)
+    return with_unattributed(table).by(by)

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from tracker.reports import arrays
+from tracker.reports.answers.currencies import other_currencies
 from tracker.reports.answers.cut_reading import CutReading
 from tracker.reports.answers.names import NamedRows, named_rows, rows_with_text
 from tracker.reports.answers.reading import Reading
@@ -81,14 +82,16 @@ async def _found(
     await arrays.load()
     # Tests have no rollups to cut.
     read = CutReading if query.until is not None and query.tests != "only" else Reading
-    table = await read(run, query, await selection_of(run, query)).table()
+    selection = await selection_of(run, query)
+    table = await read(run, query, selection).table()
+    others = await other_currencies(run, query, read, selection, table)
     keyed = await by_tag(run, table) if query.group_by == TAG else table
-    group_by, calendar = query.group_by, run.scope.calendar
     rows = await in_thread_if_large(
-        keyed.rows, rows_of, keyed, group_by, query.bots, calendar, run.host
+        keyed.rows, rows_of, keyed, query.group_by, query.bots, run.scope, run.host
     )
+    rows = rows.with_currencies(others.by_key)
     if also:
         rows = await in_thread_if_large(len(also) + len(rows.keys), rows.with_keys, also)
     if query.search:
         rows = await rows_with_text(run.reader, query, rows)
-    return rows, totals_of(table, query.bots)
+    return rows, totals_of(table, query.bots, others.totals)

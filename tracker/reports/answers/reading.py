@@ -15,10 +15,19 @@ from uuid import UUID
 
 from tracker.reports import columns
 from tracker.reports.answers.counting_of_tests import count_tests
+from tracker.reports.answers.rows import measures_read
 from tracker.reports.answers.selection import Selection
-from tracker.reports.columns import Columns
+from tracker.reports.columns import FURTHER, Columns
 from tracker.reports.counted import needed_for
-from tracker.reports.dimensions import DAY, EVENT, HOUR, LINK, TIME
+from tracker.reports.dimensions import (
+    DAY,
+    DOCUMENT_KINDS,
+    EVENT,
+    HOUR,
+    LINK,
+    TIME,
+    DocumentKind,
+)
 from tracker.reports.joint_counts.report_run import ReportRun
 from tracker.reports.joint_counts.scope import ReportScope
 from tracker.reports.joint_counts.tables import JointTables
@@ -51,7 +60,7 @@ class Reading:
         self._query = query
         self._selection = selection
         self._links = selection.links
-        self.needed = needed_for(query.group_by, query.filters)
+        self.needed = needed_for(query.group_by, {*query.filters, *selection.crossed})
         self._by_day = query.group_by in TIME
         self.names = [*([DAY] if self._by_day else []), *self.needed]
 
@@ -151,7 +160,8 @@ class Reading:
         self, scope: ReportScope, by: Sequence[str], periods: Sequence[Period]
     ) -> list[Columns]:
         wanted = {name: one for name, one in self._selection.values.items() if name in by}
-        tables = await JointTables(self._run, scope, wanted).tables(by, periods)
+        kinds: Sequence[DocumentKind] = ("events",) if self._selection.crossed else DOCUMENT_KINDS
+        tables = await JointTables(self._run, scope, wanted).tables(by, periods, kinds)
         if not self._by_day:
             return [table for _, table in tables]
         return [one.with_constant(DAY, period.first.isoformat()) for period, one in tables]
@@ -162,6 +172,7 @@ class Reading:
         return links if links is not None and len(links) <= FEW_ROLLUPS else None
 
     async def _from_rollups(self, selection: RollupSelection, first: date, last: date) -> Columns:
+        """Return the counts. The first sums of a run tell whether it needs further measures."""
         run, cells = self._run, self._selection.values.get(selection.map or "")
         query = RollupQuery(
             matching=run.scope.rollups(selection.of),
@@ -172,9 +183,14 @@ class Reading:
             by_day=self._by_day,
             links=self._few_links(),
             cells=None if cells is None else list(cells),
+            measures=measures_read(self._query.bots, run.has_further),
         )
         table = None if run.rollups is None else await run.rollups.table(run.reader, query)
-        return table or await rollup_table(run.reader, query)
+        table = table or await rollup_table(run.reader, query)
+        if run.has_further or not table.total(FURTHER):
+            return table
+        run.has_further = True
+        return await self._from_rollups(selection, first, last)
 
 
 def _runs(days: Sequence[date]) -> list[tuple[date, date]]:

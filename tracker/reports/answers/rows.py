@@ -5,20 +5,33 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from decimal import Decimal
 from functools import partial
 from itertools import islice
-from typing import Any, Final, NamedTuple
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple, TypeAlias
 
-from tracker.calendar import Calendar
 from tracker.reports.arrays import np
-from tracker.reports.columns import UNATTRIBUTED, Codes, Columns, Numbers, column_of
+from tracker.reports.columns import (
+    FURTHER,
+    FURTHER_MEASURES,
+    UNATTRIBUTED,
+    Codes,
+    Columns,
+    Numbers,
+    column_of,
+)
 from tracker.reports.dimensions import (
+    CURRENCY,
     DIMENSIONS,
     DOMAIN,
-    EVENT,
+    HOME_CURRENCY,
     NO_EVENT,
     NO_KEY,
+    OF_EVENTS,
     ReportDimension,
 )
-from tracker.reports.query import Bots, Measures, SortBy
+from tracker.reports.joint_counts.scope import ReportScope
+from tracker.reports.query import Bots, CurrencyMeasures, Measures, SortBy
+
+CurrenciesByKey: TypeAlias = Mapping[str, Sequence[CurrencyMeasures]]
 
 
 class _Sum(NamedTuple):
@@ -27,6 +40,10 @@ class _Sum(NamedTuple):
     plus: tuple[str, ...] = ()
     minus: tuple[str, ...] = ()
 
+
+_FURTHER: Final = (
+    *("pending_conversions", "pending_value", "rejected_conversions", "refunded_value"),
+)
 
 # The advertiser reports money. It counts although its click looked like a bot's.
 _EXCLUDE: Final[Mapping[str, _Sum]] = {
@@ -37,6 +54,7 @@ _EXCLUDE: Final[Mapping[str, _Sum]] = {
     "attributed": _Sum(("conversions",), minus=(UNATTRIBUTED, "bot_conversions")),
     "value": _Sum(("value",)),
     "payout": _Sum(("payout",)),
+    **{name: _Sum((name,)) for name in _FURTHER},
 }
 _MEASURES: Final[Mapping[Bots, Mapping[str, _Sum]]] = {
     "exclude": _EXCLUDE,
@@ -53,9 +71,23 @@ _MEASURES: Final[Mapping[Bots, Mapping[str, _Sum]]] = {
         "attributed": _Sum(("bot_conversions",)),
         "value": _Sum(("bot_value",)),
         "payout": _Sum(("bot_payout",)),
+        **{name: _Sum((f"bot_{name}",)) for name in _FURTHER},
     },
 }
 """The measures of reports, from measures of counts, by how bots are counted."""
+
+_MONEY: Final = ("value", "payout", "pending_value", "refunded_value")
+_NO_MONEY: Final = dict.fromkeys(_MONEY, Decimal(0))
+
+
+def measures_read(bots: Bots, has_further: bool) -> Sequence[str]:
+    """Return the measures that reports read from rollups."""
+    sums = _MEASURES[bots].values()
+    names = {name for one in sums for name in (*one.plus, *one.minus)} - {UNATTRIBUTED}
+    if not has_further:
+        return [*sorted(names.difference(FURTHER_MEASURES)), FURTHER]
+    return sorted({*names, "bot_other_conversions" if bots == "only" else "other_conversions"})
+
 
 _LAST: Final = frozenset(NO_KEY.values())
 """Keys that come last among equal figures."""
@@ -71,11 +103,21 @@ _ROW_BYTES: Final = 130
 
 
 class ReportRows:
-    """The keys of a report, and an array for each measure, in the same order."""
+    """The keys of a report, and an array for each measure, in the same order.
 
-    def __init__(self, keys: Sequence[str], measures: Mapping[str, Numbers]) -> None:
+    `currencies` are the other currencies of each key that has any. Measures of `_FURTHER` may be
+    missing.
+    """
+
+    def __init__(
+        self,
+        keys: Sequence[str],
+        measures: Mapping[str, Numbers],
+        currencies: CurrenciesByKey = MappingProxyType({}),
+    ) -> None:
         self.keys = keys
         self._measures = measures
+        self._currencies = currencies
 
     def bytes(self) -> int:
         """Return their approximate size in memory."""
@@ -89,7 +131,10 @@ class ReportRows:
             name: np.concatenate([one, np.zeros(len(added), one.dtype)])
             for name, one in self._measures.items()
         }
-        return ReportRows([*self.keys, *added], measures)
+        return ReportRows([*self.keys, *added], measures, self._currencies)
+
+    def with_currencies(self, currencies: CurrenciesByKey) -> "ReportRows":
+        return ReportRows(self.keys, self._measures, currencies)
 
     def chosen(self, passes: Callable[[str], bool]) -> "ReportRows":
         return self.at([number for number, key in enumerate(self.keys) if passes(key)])
@@ -132,13 +177,16 @@ class ReportRows:
 
     def measures(self) -> list[Measures]:
         return [
-            _measures({name: numbers[at] for name, numbers in self._measures.items()})
-            for at in range(len(self.keys))
+            _measures(
+                {name: numbers[at] for name, numbers in self._measures.items()},
+                self._currencies.get(key, ()),
+            )
+            for at, key in enumerate(self.keys)
         ]
 
     def _figures(self, by: str) -> Numbers:
         if by != "conversion_rate":
-            return self._measures[by]
+            return self._measures.get(by, np.zeros(len(self.keys), np.int64))
         clicks = self._measures["clicks"].astype(float)
         attributed = self._measures["attributed"].astype(float)
         rates: Numbers = np.divide(attributed, clicks, out=np.zeros(len(clicks)), where=clicks != 0)
@@ -149,6 +197,7 @@ class ReportRows:
         return ReportRows(
             [self.keys[number] for number in chosen.tolist()],
             {name: one[chosen] for name, one in self._measures.items()},
+            self._currencies,
         )
 
 
@@ -156,29 +205,30 @@ def rows_of(
     table: Columns,
     group_by: str,
     bots: Bots,
-    calendar: Calendar,
+    scope: ReportScope,
     host: str,
 ) -> ReportRows:
     """Return the rows that are not all zeros."""
-    keyed = _keyed(table, group_by, calendar, host).by([group_by])
-    column = keyed.dimensions[group_by]
-    measures = _of_bots(keyed, bots)
-    shown = np.zeros(keyed.rows, bool)
+    found = keyed(table, group_by, scope, host)
+    column = found.dimensions[group_by]
+    measures = _of_bots(found, bots)
+    shown = np.zeros(found.rows, bool)
     for numbers in measures.values():
         shown |= numbers != 0
-    if group_by == EVENT:
+    if group_by in OF_EVENTS:
         shown &= np.array([column.values[code] != NO_EVENT for code in column.codes], bool)
     rows = ReportRows(column.in_rows(), measures)
     return rows if shown.all() else rows.at(np.flatnonzero(shown))
 
 
-def totals_of(table: Columns, bots: Bots) -> Measures:
+def totals_of(table: Columns, bots: Bots, currencies: Sequence[CurrencyMeasures] = ()) -> Measures:
     """Return the totals: each click and conversion counts once."""
     return _measures(
         {
             name: sum(map(table.total, of.plus)) - sum(map(table.total, of.minus))
             for name, of in _MEASURES[bots].items()
-        }
+        },
+        currencies,
     )
 
 
@@ -189,19 +239,27 @@ def _of_bots(table: Columns, bots: Bots) -> dict[str, Numbers]:
     for name, of in _MEASURES[bots].items():
         plus = [table.measures[one] for one in of.plus if one in table.measures]
         minus = [table.measures[one] for one in of.minus if one in table.measures]
+        if name in _FURTHER and not plus:
+            continue
         found[name] = sum(plus[1:], plus[0] if plus else zeros)
         for one in minus:
             found[name] = found[name] - one
     return found
 
 
-def _keyed(table: Columns, group_by: str, calendar: Calendar, host: str) -> Columns:
-    """Return the table with a column of the report's keys."""
-    if group_by == DOMAIN:
-        column = table.dimensions[group_by].mapped(lambda name: name or host)
-        return table.with_column(group_by, column)
-    one = DIMENSIONS[group_by]
-    return table if one.key is None else _derived(table, one, partial(one.key, calendar))
+def keyed(table: Columns, group_by: str, scope: ReportScope, host: str) -> Columns:
+    """Return the sums by the report's keys."""
+    one, called = DIMENSIONS[group_by], {}
+    if one.key is not None:
+        table = _derived(table, one, partial(one.key, scope.calendar))
+    elif group_by == DOMAIN:
+        called = {"": host}
+    elif group_by == CURRENCY and scope.currency is not None:
+        called = {HOME_CURRENCY: scope.currency}
+    if called:
+        column = table.dimensions[group_by].mapped(lambda name: called.get(name, name))
+        table = table.with_column(group_by, column)
+    return table.by([group_by])
 
 
 def _derived(table: Columns, one: ReportDimension, key_of: Callable[..., str]) -> Columns:
@@ -225,13 +283,13 @@ def _first(
     return list(islice(heapq.merge(*pieces, key=sort_key, reverse=descending), at_most))
 
 
-def _measures(sums: Mapping[str, int]) -> Measures:
+def _measures(sums: Mapping[str, int], currencies: Sequence[CurrencyMeasures]) -> Measures:
     counts: dict[str, Any] = {name: int(one) for name, one in sums.items()}
-    money = {name: _money(sums[name]) for name in ("value", "payout")}
-    return Measures(**counts | money)
+    money = {name: money_of(sums[name]) for name in _MONEY if sums.get(name)}
+    return Measures(**counts | _NO_MONEY | money, other_currencies=tuple(currencies))
 
 
-def _money(billionths: int) -> Decimal:
+def money_of(billionths: int) -> Decimal:
     """Return a sum without trailing zeros."""
     sign, whole = ("-" if billionths < 0 else ""), abs(int(billionths))
     units, rest = divmod(whole, _BILLIONTHS)

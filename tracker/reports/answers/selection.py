@@ -6,7 +6,7 @@ from uuid import UUID
 
 from tracker.ids import id_text
 from tracker.reports.counted import wanted_values
-from tracker.reports.dimensions import LINK, TAG
+from tracker.reports.dimensions import CURRENCY, HOME_CURRENCY, LINK, TAG
 from tracker.reports.joint_counts.report_run import ReportRun
 from tracker.reports.query import ReportQuery
 from tracker.reports.threads import in_thread_if_large
@@ -19,11 +19,13 @@ _LINKS_PER_BATCH: Final = 1000
 class Selection(NamedTuple):
     """The links of filters by link and tag, None without such filters, and all stored values.
 
-    `values` are by counted dimension, links among them.
+    `values` are by counted dimension, links among them. `crossed` are further dimensions, of
+    events alone, to count by; then clicks may be left out.
     """
 
     links: Sequence[UUID] | None
     values: Mapping[str, frozenset[str]]
+    crossed: Sequence[str] = ()
 
 
 async def selection_of(run: ReportRun, query: ReportQuery) -> Selection:
@@ -35,6 +37,8 @@ async def selection_of(run: ReportRun, query: ReportQuery) -> Selection:
     for name in query.filters.keys() - {LINK, TAG}:
         counted, wanted = wanted_values(name, query.filters[name], run.host)
         values[counted] = values.get(counted, frozenset(wanted)).intersection(wanted)
+    if run.scope.currency in values.get(CURRENCY, ()):
+        values[CURRENCY] |= {HOME_CURRENCY}
     return Selection(links, values)
 
 

@@ -9,7 +9,7 @@ from tracker.ids import id_text
 from tracker.reports import limits
 from tracker.reports.arrays import np
 from tracker.reports.columns import Columns, column_of
-from tracker.reports.dimensions import LINK, TAG
+from tracker.reports.dimensions import CURRENCY, LINK, TAG
 from tracker.reports.joint_counts.report_run import ReportRun
 from tracker.reports.threads import in_thread_if_large
 from tracker.stores.mongodb.documents import StoredId
@@ -48,7 +48,7 @@ def _ids(texts: Sequence[str]) -> list[StoredId]:
 
 
 def _repeated(table: Columns, tags_of: TagsOfLinks) -> Columns:
-    table = table.by([LINK])
+    table = table.by([name for name in (LINK, CURRENCY) if name in table.dimensions])
     tags_of_rows = [tags_of.get(link, ()) for link in table.dimensions[LINK].in_rows()]
     rows = [number for number, tags in enumerate(tags_of_rows) for _ in tags]
     repeated = table.of_rows(np.array(rows, np.int64))

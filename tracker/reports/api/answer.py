@@ -41,6 +41,13 @@ Fraction = (
 )
 
 
+CurrencyCode = Annotated[str, Meta(description="ISO 4217", examples=["EUR"])]
+AccountCurrency = (
+    Annotated[str, Meta(description="the account's, of all money here", examples=["EUR"])]
+    | UnsetType
+)
+
+
 class ReportMeasures(msgspec.Struct, kw_only=True):
     """The figures of a report or of one of its rows: all, or the ones in `columns`."""
 
@@ -51,12 +58,19 @@ class ReportMeasures(msgspec.Struct, kw_only=True):
     conversion_rate: Rate = field(default=UNSET, name="conversionRate")
     value: Money = UNSET
     payout: Money = UNSET
+    pending_conversions: Count = field(default=UNSET, name="pendingConversions")
+    pending_value: Money = field(default=UNSET, name="pendingValue")
+    rejected_conversions: Count = field(default=UNSET, name="rejectedConversions")
+    refunded_value: Money = field(default=UNSET, name="refundedValue")
 
 
 MEASURE_FIELDS: Final[Mapping[str, Any]] = {
     one.encode_name: one.name for one in msgspec.structs.fields(ReportMeasures)
 }
 """The measures of an answer, and their names in `Measures`."""
+
+_OF_CURRENCIES: Final = frozenset(("conversions", "value", "payout"))
+"""The measures beside which other currencies are told."""
 
 _NAMES: Final = tuple(MEASURE_FIELDS)
 MeasureName = Literal[_NAMES]  # type: ignore[valid-type]
@@ -82,6 +96,28 @@ class ReportChange(msgspec.Struct, kw_only=True):
     ) = field(default=UNSET, name="conversionRatePoints")
     value: Fraction = UNSET
     payout: Fraction = UNSET
+    pending_conversions: Fraction = field(default=UNSET, name="pendingConversions")
+    pending_value: Fraction = field(default=UNSET, name="pendingValue")
+    rejected_conversions: Fraction = field(default=UNSET, name="rejectedConversions")
+    refunded_value: Fraction = field(default=UNSET, name="refundedValue")
+
+
+class OtherCurrency(msgspec.Struct, kw_only=True):
+    """Approved conversions in another currency than the account's, less what is refunded."""
+
+    currency: CurrencyCode
+    conversions: int
+    value: Decimal
+    payout: Decimal
+
+
+class FiguresOfAll(ReportMeasures, kw_only=True):
+    """The figures in the account's currency, and what came in others."""
+
+    other_currencies: (
+        Annotated[list[OtherCurrency], Meta(description="by code; missing if there are none")]
+        | UnsetType
+    ) = field(default=UNSET, name="otherCurrencies")
 
 
 Previous = (
@@ -90,7 +126,7 @@ Previous = (
 Changed = Annotated[ReportChange, Meta(description="since those days")] | UnsetType
 
 
-class ReportTotals(ReportMeasures, kw_only=True):
+class ReportTotals(FiguresOfAll, kw_only=True):
     """The figures of a whole report, and of the days to compare with."""
 
     previous: Previous = UNSET
@@ -195,7 +231,10 @@ class ChosenColumns:
         return ReportChange(**{name: change[name] for name in (*names, *points)})
 
     def totals(self, current: Measures, previous: Measures | None) -> ReportTotals:
-        return ReportTotals(**self._chosen(current), **self._compared(current, previous))
+        return ReportTotals(**self._current(current), **self._compared(current, previous))
+
+    def figures(self, measures: Measures) -> FiguresOfAll:
+        return FiguresOfAll(**self._current(measures))
 
     def rows(
         self, rows: Iterable[GroupRow], previous: Mapping[str, Measures] | None
@@ -204,7 +243,7 @@ class ChosenColumns:
         found = []
         for row in rows:
             compared = self._compared(row.measures, previous[row.key] if previous else None)
-            chosen = self._chosen(row.measures)
+            chosen = self._current(row.measures)
             found.append(ReportRow(key=row.key, name=row.name, **chosen, **compared))
         return found
 
@@ -233,6 +272,13 @@ class ChosenColumns:
 
     def _chosen(self, of: Measures) -> dict[str, Any]:
         return {name: getattr(of, name) for name in self._fields}
+
+    def _current(self, of: Measures) -> dict[str, Any]:
+        found = self._chosen(of)
+        if of.other_currencies and _OF_CURRENCIES.intersection(self._fields):
+            others = [OtherCurrency(**one._asdict()) for one in of.other_currencies]
+            found["other_currencies"] = others
+        return found
 
     def _compared(self, current: Measures, previous: Measures | None) -> dict[str, Any]:
         if previous is None:

@@ -10,7 +10,9 @@ from msgspec.structs import asdict, replace
 from tracker.reports.answers.names import filter_names
 from tracker.reports.answers.overview import Overview, read_overview
 from tracker.reports.api.answer import (
+    AccountCurrency,
     ChosenColumns,
+    FiguresOfAll,
     ReportChange,
     ReportMeasures,
     ReportRow,
@@ -93,7 +95,7 @@ class PanelRows(msgspec.Struct, kw_only=True):
 class OverviewFigures(msgspec.Struct, kw_only=True):
     """The figures of an overview, all of one moment."""
 
-    totals: Annotated[ReportMeasures, Meta(description="each click and conversion counts once")]
+    totals: Annotated[FiguresOfAll, Meta(description="each click and conversion counts once")]
     previous: ReportMeasures | UnsetType = UNSET
     change: ReportChange | UnsetType = UNSET
     interval: Interval
@@ -104,6 +106,7 @@ class OverviewFigures(msgspec.Struct, kw_only=True):
     previous_date_range: DateRange | UnsetType = field(default=UNSET, name="previousDateRange")
     time_zone: TimeZone = field(name="timeZone")
     time_zone_changes: TimeZoneChanges = field(default=UNSET, name="timeZoneChanges")
+    currency: AccountCurrency = UNSET
     unfinished: (
         Annotated[Unfinished, Meta(description="only while the days are not over")] | UnsetType
     ) = UNSET
@@ -163,7 +166,7 @@ def _answer(body: CreateOverview, found: Overview, run: ReportRun) -> OverviewFi
     chosen, current, previous = ChosenColumns(body.columns), found.series, found.previous
     interval, days, calendar = body.chosen_interval(), body.date_range.days(), run.scope.calendar
     answer = OverviewFigures(
-        totals=chosen.measures(current.totals),
+        totals=chosen.figures(current.totals),
         interval=interval,
         series=chosen.steps(current.steps),
         panels={
@@ -177,6 +180,7 @@ def _answer(body: CreateOverview, found: Overview, run: ReportRun) -> OverviewFi
         date_range=body.date_range,
         time_zone=zone_of(calendar, days, run.at),
         time_zone_changes=zone_changes(calendar, days),
+        currency=run.scope.currency or UNSET,
         unfinished=chosen.unfinished(days, run.at, calendar, interval, previous),
     )
     if previous is not None and previous.steps is not None:

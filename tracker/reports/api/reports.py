@@ -13,6 +13,7 @@ from tracker.links.hostnames import canonical_hostname
 from tracker.reports.answers.compared import DetailedReport, read_all_rows, read_detailed
 from tracker.reports.api.answer import (
     MEASURE_FIELDS,
+    AccountCurrency,
     ChosenColumns,
     ReportRow,
     ReportStep,
@@ -56,6 +57,7 @@ class ReportAnswer(msgspec.Struct, kw_only=True):
     date_range: DateRange = field(name="dateRange")
     time_zone: TimeZone = field(name="timeZone")
     time_zone_changes: TimeZoneChanges = field(default=UNSET, name="timeZoneChanges")
+    currency: AccountCurrency = UNSET
     pagination: Pagination
     interval: Interval | UnsetType = UNSET
     series: list[ReportStep] | UnsetType = UNSET
@@ -93,10 +95,11 @@ async def all_rows(
 def _columns(call: ReportCall[Nothing, RowsRequest]) -> list[str]:
     body = call.body
     measures = list(MEASURE_FIELDS) if isinstance(body.columns, UnsetType) else body.columns
+    currencies = ["otherCurrencies"] if body.columns is UNSET else []
     compared = [] if body.compare is UNSET else ["previous", "change"]
     points = ["change.conversionRatePoints"] if compared and "conversionRate" in measures else []
     others = [f"{part}.{one}" for part in compared for one in measures]
-    return ["key", "name", *measures, *others, *points]
+    return ["key", "name", *measures, *currencies, *others, *points]
 
 
 @endpoint(
@@ -151,6 +154,7 @@ def _answer(body: CreateReport, found: DetailedReport, run: ReportRun) -> Report
         date_range=body.date_range,
         time_zone=zone_of(calendar, days, run.at),
         time_zone_changes=zone_changes(calendar, days),
+        currency=run.scope.currency or UNSET,
         pagination=pagination_of(body.page, body.page_size, found.report.total_rows),
         interval=body.interval,
         unfinished=chosen.unfinished(days, run.at, calendar, body.interval, previous),

@@ -1,7 +1,8 @@
 """Columns as documents in MongoDB: numbers packed into the narrowest binary type. Pure.
 
 The distinct values of a dimension are one text, one a line: no value holds a line break. Money is a
-text too, because it has no largest number. A large table becomes several documents.
+text too, because it has no largest number. A large table becomes several documents. Measures that
+are zero are left out, and so is the currency where it is the account's.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -10,6 +11,7 @@ from typing import Any, Final
 
 from tracker.reports.arrays import np
 from tracker.reports.columns import MONEY, Codes, Column, Columns, Numbers, joined, passing
+from tracker.reports.dimensions import CURRENCY, HOME_CURRENCY
 
 ROWS_PER_DOCUMENT: Final = 200_000
 """Rows of one document. With all dimensions they take some 5 MB; MongoDB allows 16."""
@@ -39,11 +41,18 @@ def _divided(table: Columns, start: int, end: int) -> Iterator[dict[str, Any]]:
 
 
 def _document(part: Columns) -> dict[str, Any]:
+    used = {name: one.used() for name, one in part.dimensions.items()}
     return {
         "rows": part.rows,
-        "columns": {name: _column(one.used()) for name, one in part.dimensions.items()},
-        "measures": {name: _measure(name, one) for name, one in part.measures.items()},
+        "columns": {
+            name: _column(one) for name, one in used.items() if not _is_left_out(name, one)
+        },
+        "measures": {name: _measure(name, one) for name, one in part.measures.items() if one.any()},
     }
+
+
+def _is_left_out(name: str, column: Column) -> bool:
+    return name == CURRENCY and column.values == [HOME_CURRENCY]
 
 
 def _size(stored: Any) -> int:
@@ -66,8 +75,14 @@ def table_of(
 def _part(
     document: Mapping[str, Any], names: Sequence[str], wanted: Mapping[str, Collection[str]]
 ) -> Columns:
-    values = {name: document["columns"][name]["values"].split("\n") for name in names}
-    codes = {name: _unpacked(document["columns"][name]) for name in names}
+    stored = {name: document["columns"].get(name) for name in names}
+    values = {
+        name: one["values"].split("\n") if one else [HOME_CURRENCY] for name, one in stored.items()
+    }
+    codes = {
+        name: _unpacked(one) if one else np.zeros(document["rows"], np.int64)
+        for name, one in stored.items()
+    }
     # Select rows while they are narrow: most filters leave few to widen.
     rows = np.arange(document["rows"])
     for name in wanted:

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from tracker.loops import cancel_and_wait
 from tracker.reports import columns
-from tracker.reports.columns import Columns
+from tracker.reports.columns import COUNTED_ONCE, Columns
 from tracker.reports.dimensions import LINK, DocumentKind
 from tracker.reports.joint_counts.report_run import ReportRun
 from tracker.reports.joint_counts.scan import Span, read
@@ -128,7 +128,7 @@ class DocumentScans:
 
 
 def documents_in(table: Columns) -> int:
-    return sum(map(table.total, ("clicks", "bots", "conversions")))
+    return sum(map(table.total, ("clicks", "bots", *COUNTED_ONCE)))
 
 
 def _sized(make: Callable[[], Columns]) -> tuple[Columns, int]:

@@ -8,19 +8,25 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence, Set
 from typing import Any, Final, NamedTuple
 
-from tracker.reports.columns import CLICK_MEASURES, Columns
+from tracker.reports.columns import CLICK_MEASURES, COUNTED_ONCE, FURTHER, Columns
 from tracker.reports.dimensions import DocumentKind
 from tracker.reports.periods import Period
 from tracker.reports.rollups.layout import CHANGES, CORRECTIONS
 from tracker.reports.rollups.shared_rollups import SharedRollups
 from tracker.stores.mongodb.reads import MongoReads
 
-_SUMMED: Final = (*CLICK_MEASURES, "conversions", CHANGES, CORRECTIONS)
+_OF_ALL: Final = (*CLICK_MEASURES, "conversions", CHANGES, CORRECTIONS, FURTHER)
+_SUMMED: Final = (*_OF_ALL, *COUNTED_ONCE[1:])
+"""The last are read only where FURTHER is: most accounts have none."""
+
 _TOTALS: Final = [f"total.{name}" for name in _SUMMED]
 
 
 class Fingerprint(NamedTuple):
-    """The sums of a period's rollups, and how often they were changed and corrected."""
+    """The sums of a period's rollups, and how often they were changed and corrected.
+
+    Every event is of one of the four kinds of conversions. `further` have more measures.
+    """
 
     clicks: int = 0
     unique: int = 0
@@ -28,21 +34,29 @@ class Fingerprint(NamedTuple):
     conversions: int = 0
     changes: int = 0
     corrections: int = 0
+    further: int = 0
+    pending: int = 0
+    rejected: int = 0
+    refunded: int = 0
+
+    @property
+    def events(self) -> int:
+        return self.conversions + self.pending + self.rejected + self.refunded
 
     def of(self, documents: DocumentKind) -> list[int]:
         """Return the part of the fingerprint that counts of clicks, or of events, depend on."""
         if documents == "clicks":
             return [self.clicks, self.unique, self.bots, self.corrections]
-        return [self.conversions, self.changes, self.corrections]
+        return [self.events, self.changes, self.corrections]
 
     def count(self, documents: DocumentKind) -> int:
-        return self.clicks + self.bots if documents == "clicks" else self.conversions
+        return self.clicks + self.bots if documents == "clicks" else self.events
 
     def of_table(self, documents: DocumentKind, counted: Columns) -> list[int]:
         """Return the fingerprint of `counted`, which may be a part of the period's counts."""
         if documents == "clicks":
             return [*map(counted.total, CLICK_MEASURES), self.corrections]
-        return [counted.total("conversions"), self.changes, self.corrections]
+        return [sum(map(counted.total, COUNTED_ONCE)), self.changes, self.corrections]
 
     def equals(self, documents: DocumentKind, counted: Columns) -> bool:
         return self.of_table(documents, counted) == self.of(documents)
@@ -120,11 +134,16 @@ class Fingerprints:
     async def _read_months(self, months: Set[str]) -> None:
         # MongoDB adds up the days: two years have 731.
         month = {"$substrBytes": ["$_id.day", 0, len("2026-01")]}
-        sums = {name: {"$sum": f"$total.{name}"} for name in _SUMMED}
         of_range = {"_id.day": {"$gte": min(months), "$lte": f"{max(months)}-31"}}
-        stages = [{"$match": {**self._matching, **of_range}}, {"$group": {"_id": month, **sums}}]
-        for row in await self._reader.aggregate("rollups", stages):
-            self._months[row["_id"]] = [int(row[name]) for name in _SUMMED]
+        for names in (_OF_ALL, _SUMMED):
+            sums = {name: {"$sum": f"$total.{name}"} for name in names}
+            match = {"$match": {**self._matching, **of_range}}
+            rows = await self._reader.aggregate(
+                "rollups", [match, {"$group": {"_id": month, **sums}}]
+            )
+            self._months |= {row["_id"]: [int(row[name]) for name in names] for row in rows}
+            if not any(row[FURTHER] for row in rows):
+                return
 
     async def _read_days(self, days: Set[str], fields: Sequence[str]) -> None:
         self._days.update({day: _Day() for day in days})
@@ -142,5 +161,5 @@ class Fingerprints:
 
 
 def _add(sums: list[int], cell: Mapping[str, int]) -> None:
-    for number, name in enumerate(_SUMMED):
+    for number, name in enumerate(_SUMMED if FURTHER in cell else _OF_ALL):
         sums[number] += int(cell.get(name, 0))

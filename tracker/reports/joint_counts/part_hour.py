@@ -9,12 +9,12 @@ from datetime import datetime
 
 from tracker.reports import columns, limits
 from tracker.reports.columns import Columns
-from tracker.reports.counted import COUNTED_DIMENSIONS, dimensions_of
-from tracker.reports.dimensions import DOMAIN, EVENT, LINK, NO_EVENT, DocumentKind
+from tracker.reports.counted import COUNTED_DIMENSIONS, dimensions_of, of_kind
+from tracker.reports.dimensions import DOMAIN, LINK, NO_EVENT, DocumentKind
 from tracker.reports.joint_counts.documents import DocumentScans, documents_in
 from tracker.reports.joint_counts.report_run import ReportRun
 from tracker.reports.joint_counts.scope import ReportScope
-from tracker.reports.joint_counts.sources import CountSources, without
+from tracker.reports.joint_counts.sources import CountSources
 from tracker.reports.joint_counts.store import CachedTable, JointId, NewTable
 from tracker.reports.joint_counts.unattributed import with_unattributed
 from tracker.reports.periods import Period, is_over
@@ -33,10 +33,9 @@ class PartHour:
     async def tables(self, by: Sequence[str], hour: Period, until: datetime) -> list[Columns]:
         """Return the tables of clicks and of events, including conversions without a click."""
         await self._sources.fingerprints.read([hour])
-        clicks = await self._counted("clicks", without(EVENT, by), hour, until)
-        if EVENT in by:
-            clicks = clicks.with_constant(EVENT, NO_EVENT)
-        return [clicks, await self._counted("events", by, hour, until)]
+        clicks = await self._counted("clicks", of_kind("clicks", by), hour, until)
+        events = await self._counted("events", by, hour, until)
+        return [clicks.with_missing(by, NO_EVENT), events]
 
     async def _counted(
         self, of: DocumentKind, names: Sequence[str], hour: Period, until: datetime

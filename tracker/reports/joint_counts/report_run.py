@@ -89,7 +89,8 @@ class ReportRun:
 
     Reports share `fingerprints_of`, `unattributed` conversions, the counts of `recent` documents,
     and `rollups` if there are many reports. Documents are counted once for all `combinations` of
-    dimensions that the reports need; with `is_thorough`, by all dimensions.
+    dimensions that the reports need; with `is_thorough`, by all dimensions. `has_further`: rollups
+    that were read have FURTHER_MEASURES.
     """
 
     def __init__(
@@ -115,6 +116,7 @@ class ReportRun:
         self.host = host
         self.progress = ReportProgress()
         self.is_thorough = False
+        self.has_further = False
         self.combinations: Sequence[Sequence[str]] = ()
         self.rollups: SharedRollups | None = None
         self.recent: dict[RecentKey, Columns] = {}

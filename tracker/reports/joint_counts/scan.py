@@ -18,7 +18,15 @@ from tracker.reports import columns
 from tracker.reports.arrays import np
 from tracker.reports.columns import CLICK_MEASURES, Columns, Numbers, column_of
 from tracker.reports.counted import COUNTED_FIELDS
-from tracker.reports.dimensions import EVENT, HOUR, LINK, NO_KEY, DocumentKind
+from tracker.reports.dimensions import (
+    CURRENCY,
+    EVENT,
+    HOME_CURRENCY,
+    HOUR,
+    LINK,
+    NO_KEY,
+    DocumentKind,
+)
 from tracker.reports.rollups.money import billionths
 from tracker.reports.rollups.rollup import measured
 from tracker.stores.mongodb.documents import with_stored_ids
@@ -39,6 +47,9 @@ MEASURED_FIELDS: Final[Mapping[DocumentKind, Sequence[str]]] = {
     "events": ("bot", "value", "payout", "link_id", "reported", "currency", "refunded_value"),
 }
 """The fields from which documents are measured. An event without a link has no click."""
+
+
+_NO_VALUE: Final = {**NO_KEY, CURRENCY: HOME_CURRENCY}
 
 
 class Span(NamedTuple):
@@ -67,7 +78,7 @@ async def read(
     """Read the documents. Return the function that makes their table, for a thread."""
     fields = [COUNTED_FIELDS[name].field for name in names if name in COUNTED_FIELDS]
     shown = {"_id": 0, **dict.fromkeys([*MEASURED_FIELDS[of], *fields], 1)}
-    computed = {LINK: _link(span), HOUR: _hour(span), EVENT: "$event_config_id"}
+    computed = {LINK: _link(span), HOUR: _hour(span), EVENT: "$event_config_id", CURRENCY: 1}
     shown |= {name: computed[name] for name in names if name in computed}
     times = {"$gte": span.start, "$lt": span.end}
     matching = {**span.matching, "at": times, **_COUNTED[of]}
@@ -129,7 +140,7 @@ def _values(of: DocumentKind, name: str, rows: Sequence[Mapping[str, Any]]) -> l
         ids = [row.get(name) for row in rows]
         return [bytes(one) if isinstance(one, bytes) else one for one in ids]
     if name not in COUNTED_FIELDS:
-        return [row[name] for row in rows]
+        return [row.get(name) for row in rows]
     field = COUNTED_FIELDS[name].field
     if of == "clicks":
         return [row.get(field) for row in rows]
@@ -140,7 +151,7 @@ def _text(name: str, links: Sequence[UUID], value: Any) -> str:
     if name == HOUR:
         return f"{int(value):02}"
     if value is None:
-        return COUNTED_FIELDS[name].absent if name in COUNTED_FIELDS else NO_KEY[name]
+        return COUNTED_FIELDS[name].absent if name in COUNTED_FIELDS else _NO_VALUE[name]
     if isinstance(value, int):
         return str(links[value])
     return id_text(value) if isinstance(value, bytes) else str(value)

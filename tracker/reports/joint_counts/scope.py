@@ -3,18 +3,19 @@
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from tracker.accounts.time_zones import calendar_in
+from tracker.accounts.time_zones import FIELDS, zones_from_row
 from tracker.calendar import Calendar
 from tracker.reports.rollups.layout import rollups_of
 from tracker.stores.mongodb.reads import MongoReads
 
 
 class ReportScope(NamedTuple):
-    """An account, or one of its links."""
+    """An account, or one of its links. `currency` is the account's, if it has one."""
 
     account_id: UUID
     calendar: Calendar
     link_id: UUID | None = None
+    currency: str | None = None
 
     def rollups(self, of: str | None = None) -> dict[str, Any]:
         """Return the filter for its rollups, of the `account` or of each `link`."""
@@ -26,4 +27,5 @@ class ReportScope(NamedTuple):
 
 
 async def scope_of(reader: MongoReads, account_id: UUID) -> ReportScope:
-    return ReportScope(account_id, await calendar_in(reader, account_id))
+    row = await reader.find_one("accounts", {"_id": account_id}, (*FIELDS, "currency")) or {}
+    return ReportScope(account_id, zones_from_row(row).calendar, currency=row.get("currency"))

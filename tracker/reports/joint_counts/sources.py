@@ -10,9 +10,9 @@ from typing import Final, NamedTuple
 
 from tracker.errors import BadRequest
 from tracker.reports import limits
-from tracker.reports.columns import CLICK_MEASURES, EVENT_COUNTS, MONEY, Columns
-from tracker.reports.counted import COUNTED_DIMENSIONS, dimensions_in
-from tracker.reports.dimensions import DOCUMENT_KINDS, EVENT, HOUR, LINK, DocumentKind
+from tracker.reports.columns import CLICK_MEASURES, EVENT_MEASURES, FURTHER_MEASURES, Columns
+from tracker.reports.counted import COUNTED_DIMENSIONS, dimensions_in, of_kind
+from tracker.reports.dimensions import DOCUMENT_KINDS, HOUR, LINK, DocumentKind
 from tracker.reports.joint_counts.documents import DocumentScans
 from tracker.reports.joint_counts.report_run import RecentKey, ReportRun
 from tracker.reports.joint_counts.scan import with_missing
@@ -27,11 +27,6 @@ from tracker.reports.periods import Period, day_period, hours_of
 from tracker.reports.rollups.layout import rollups_for
 from tracker.reports.rollups.pipelines import RollupQuery, rollup_table
 from tracker.reports.threads import in_thread, in_thread_if_large
-
-_MEASURES: Final[dict[DocumentKind, Sequence[str]]] = {
-    "clicks": CLICK_MEASURES,
-    "events": (*EVENT_COUNTS, *MONEY),
-}
 
 _PERIODS_AT_ONCE: Final = 62
 """Periods that are read at once, unless they have too many rows."""
@@ -60,7 +55,7 @@ class CountSources:
         self.scope = scope
 
     def id_of(self, of: DocumentKind, names: Sequence[str], period: Period) -> JointId:
-        account_id, calendar, link_id = self.scope
+        account_id, calendar, link_id, _ = self.scope
         by = name_of(names, of_hour=period.hour is not None)
         return JointId(account_id, calendar.zone, link_id, of, by, period.key)
 
@@ -105,13 +100,9 @@ class CountSources:
         They are these, and counts that other parts of the request need.
         """
         found = {self.id_of(of, names, period): names}
-        left_out = {
-            LINK: self.scope.link_id is not None,
-            HOUR: period.hour is not None,
-            EVENT: of == "clicks",
-        }
+        left_out = {LINK: self.scope.link_id is not None, HOUR: period.hour is not None}
         others = [
-            [name for name in combination if not left_out.get(name)]
+            [name for name in of_kind(of, combination) if not left_out.get(name)]
             for combination in self._run.combinations
         ]
         is_small = self.fingerprints.of(period).count(of) <= limits.LARGE_DAY
@@ -213,13 +204,17 @@ class CountSources:
             return None
         if LINK in names:  # a month of 20,000 links takes as long as a million clicks
             await self._run.before_counting()
+        measures: Sequence[str] = CLICK_MEASURES
+        if of == "events":
+            has_further = self.fingerprints.of(period).further
+            measures = (*EVENT_MEASURES, *(FURTHER_MEASURES if has_further else ()))
         query = RollupQuery(
             matching=self.scope.rollups(selection.of),
             selection=selection,
             names=names,
             first=period.first,
             last=period.last,
-            measures=_MEASURES[of],
+            measures=measures,
         )
         return await rollup_table(self._run.reader, query)
 

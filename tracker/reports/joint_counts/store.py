@@ -27,7 +27,7 @@ from tracker.ids import new_id
 from tracker.reports import limits
 from tracker.reports.columns import Columns
 from tracker.reports.counted import COUNTED_DIMENSIONS
-from tracker.reports.dimensions import EVENT, HOUR, LINK, DocumentKind
+from tracker.reports.dimensions import HOUR, LINK, OF_EVENTS, DocumentKind
 from tracker.reports.joint_counts.columns_document import documents_of, table_of
 from tracker.reports.threads import in_thread
 from tracker.stores.mongodb.drivers import Database
@@ -105,9 +105,9 @@ class CachedTable(NamedTuple):
 def name_of(dimensions: Collection[str], of_hour: bool = False) -> str:
     """Return the name of dimensions in any order.
 
-    All of them are `*`. Clicks have no event, and an hour's counts need no hour.
+    All of them are `*`. Clicks have none of OF_EVENTS, and an hour's counts need no hour.
     """
-    missing = set(COUNTED_DIMENSIONS) - {EVENT, *dimensions} - ({HOUR} if of_hour else set())
+    missing = set(COUNTED_DIMENSIONS) - {*OF_EVENTS, *dimensions} - ({HOUR} if of_hour else set())
     return ",".join(name for name in COUNTED_DIMENSIONS if name in dimensions) if missing else ALL
 
 
@@ -246,7 +246,8 @@ class CacheBatch:
 
 def _text_bytes(values: str) -> dict[str, Any]:
     """Return the expression for the bytes of a text in memory."""
-    size, characters = {"$strLenBytes": values}, {"$strLenCP": values}
+    text = {"$ifNull": [values, ""]}
+    size, characters = {"$strLenBytes": text}, {"$strLenCP": text}
     wide = {"$multiply": [limits.WIDE_BYTES, characters]}
     return {"$cond": [{"$eq": [size, characters]}, size, wide]}
 

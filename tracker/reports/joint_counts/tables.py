@@ -19,8 +19,8 @@ from typing import Final
 
 from tracker.reports import columns, limits
 from tracker.reports.columns import Columns
-from tracker.reports.counted import dimensions_in, dimensions_of
-from tracker.reports.dimensions import DOCUMENT_KINDS, EVENT, HOUR, NO_EVENT, DocumentKind
+from tracker.reports.counted import dimensions_in, dimensions_of, of_kind
+from tracker.reports.dimensions import DOCUMENT_KINDS, HOUR, NO_EVENT, DocumentKind
 from tracker.reports.joint_counts.hour_so_far import STORING_TIME, count_so_far
 from tracker.reports.joint_counts.report_run import ReportRun
 from tracker.reports.joint_counts.scope import ReportScope
@@ -54,18 +54,18 @@ class JointTables:
         self._fingerprints = self._sources.fingerprints
 
     async def tables(
-        self, by: Sequence[str], periods: Sequence[Period]
+        self,
+        by: Sequence[str],
+        periods: Sequence[Period],
+        kinds: Sequence[DocumentKind] = DOCUMENT_KINDS,
     ) -> list[tuple[Period, Columns]]:
         """Return tables of clicks and of events, by period. Raises BadRequest for too many rows."""
         await self._fingerprints.read(periods)
-        self._periods, self._read = len(DOCUMENT_KINDS) * len(periods), 0
+        self._periods, self._read = len(kinds) * len(periods), 0
         found = []
-        for of in DOCUMENT_KINDS:
-            names = without(EVENT, by) if of == "clicks" else by
-            tables = await self._tables_of(of, names, periods)
-            if names is not by and EVENT in by:
-                tables = [(one, table.with_constant(EVENT, NO_EVENT)) for one, table in tables]
-            found += tables
+        for of in kinds:
+            tables = await self._tables_of(of, of_kind(of, by), periods)
+            found += [(one, table.with_missing(by, NO_EVENT)) for one, table in tables]
         return found
 
     async def _tables_of(

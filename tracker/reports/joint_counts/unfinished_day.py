@@ -8,9 +8,10 @@ by an hour: otherwise a report of 100,000 links would read, and hold, a table fo
 from collections.abc import Sequence
 from typing import Final
 
-from tracker.reports.dimensions import DOCUMENT_KINDS, EVENT, DocumentKind
+from tracker.reports.counted import of_kind
+from tracker.reports.dimensions import DOCUMENT_KINDS, DocumentKind
 from tracker.reports.joint_counts.report_run import ReportRun
-from tracker.reports.joint_counts.sources import CountSources, without
+from tracker.reports.joint_counts.sources import CountSources
 from tracker.reports.joint_counts.store import ALL, CachedTable, JointId
 from tracker.reports.periods import Period, hours_of, with_first_hours
 
@@ -76,5 +77,5 @@ def _ids(
     sources: CountSources, of: DocumentKind, by: Sequence[str], period: Period
 ) -> Sequence[JointId]:
     """Return the ids of the counts by these dimensions, and by all dimensions."""
-    one = sources.id_of(of, without(EVENT, by) if of == "clicks" else by, period)
+    one = sources.id_of(of, of_kind(of, by), period)
     return one, one._replace(by=ALL)

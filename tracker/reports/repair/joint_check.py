@@ -78,13 +78,13 @@ def _names(one: JointId) -> Sequence[str]:
 
 
 def _rows(tables: Sequence[Columns], names: Sequence[str]) -> dict[tuple[str, ...], dict[str, int]]:
-    """Return the measures by their values, except rows of zeros."""
+    """Return the measures by their values, except zeros."""
     table = summed(tables, names)
     columns = [table.dimensions[name] for name in names]
     found = {}
     for row in range(table.rows):
-        measures = {name: int(numbers[row]) for name, numbers in table.measures.items()}
-        if any(measures.values()):
+        measures = {name: int(one[row]) for name, one in table.measures.items() if one[row]}
+        if measures:
             key = tuple(column.values[column.codes[row]] for column in columns)
             found[key] = measures
     return found

@@ -16,6 +16,7 @@ where a CELL has the measures that are not zero:
 - of conversions in another currency than the account's, in any status, `other_conversions`; of
   approved ones `other_value` and `other_payout`, in place of money elsewhere;
 - the share of bots in these, as `bot_conversions` and so on;
+- `further`: the number of events with any measure besides `conversions`, `value` and `payout`;
 - `changes` in `total` and `hour`: the number of subtracted events;
 - `corrections` in `total`, which recounts and removed clicks increment. Both only grow: they show
   that a value has moved although the sums are equal (`reports/joint_counts/fingerprints`).

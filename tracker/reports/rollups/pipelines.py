@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 from tracker.reports import columns
-from tracker.reports.columns import CLICK_MEASURES, MEASURES, Columns
+from tracker.reports.columns import CLICK_MEASURES, COUNTED_ONCE, MEASURES, Columns
 from tracker.reports.dimensions import DAY, EVENT, LINK, NO_EVENT
 from tracker.reports.rollups.layout import RollupSelection, decoded, encoded
 from tracker.reports.rollups.money import whole_number
@@ -30,7 +30,7 @@ class RollupQuery(NamedTuple):
     - `names` may include the map of `selection`.
     - `links` and `cells` restrict what is read. None among the links stands for conversions without
       one.
-    - `measures` are names of MEASURES.
+    - `measures` are names of MEASURES, or FURTHER.
     """
 
     matching: Mapping[str, Any]
@@ -72,7 +72,9 @@ def _stages_of(query: RollupQuery) -> Stages:
         stages += [{"$project": {"domain_name": 1, "cell": cells}}, {"$unwind": "$cell"}]
         at = "cell.v"
         if not set(query.measures) & set(CLICK_MEASURES):
-            stages.append({"$match": {"cell.v.conversions": {"$exists": True}}})
+            kinds = set(COUNTED_ONCE) & set(query.measures)
+            has_events = [{f"cell.v.{one}": {"$exists": True}} for one in sorted(kinds)]
+            stages.append({"$match": {"$or": has_events}})
     key = {
         **({"d": "$_id.day"} if query.by_day else {}),
         **({"l": "$_id.link_id"} if LINK in query.names else {}),

@@ -16,6 +16,7 @@ from tracker import visitor_dimensions
 from tracker.calendar import DEFAULT_ZONE, Calendar
 from tracker.conversions.corrections.status import Status
 from tracker.conversions.document import COUNTED
+from tracker.reports.columns import FURTHER
 from tracker.reports.rollups.full_rollups import DocumentKey
 from tracker.reports.rollups.groups import Day, DocumentAdditions, Group, Measures, Numbers
 from tracker.reports.rollups.layout import (
@@ -136,6 +137,7 @@ class Rollup:
             money = [sign * one for one in money]
             if event.get("bot") is not None:
                 measures = _with_bots(measures)
+            measures = ((*measures[0], FURTHER), *measures[1:])
         else:
             measures = _EVENTS if event.get("bot") is None else _BOT_EVENTS
             money = [

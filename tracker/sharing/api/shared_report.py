@@ -13,7 +13,7 @@ from tracker.reports.api.answer import MEASURE_FIELDS, MeasureName
 from tracker.reports.api.filters import BotsIn, ReportFilters, TagOperator
 from tracker.reports.api.overview import CreateOverview, OverviewPanel
 from tracker.reports.api.schema import Compare, DateRange, IntervalIn
-from tracker.reports.dimensions import FILTER_NAMES, PICTURES
+from tracker.reports.dimensions import FILTER_NAMES, OF_EVENTS, PICTURES
 from tracker.reports.periods import DayRange, RollingPeriod, days_of
 from tracker.reports.query import GroupBy
 from tracker.web.limits import MAX_PANELS, MAX_REPORT_DAYS
@@ -21,7 +21,7 @@ from tracker.web.limits import MAX_PANELS, MAX_REPORT_DAYS
 _WORST_DAY = date(2029, 3, 1)
 """A day whose last year is a day shorter than the year before, which had a leap day."""
 
-_OF_CONVERSIONS = ("conversions", "value", "payout")
+_OF_CLICKS = ("clicks", "uniqueClicks", "botClicks", "conversionRate")
 
 ShownPanel = Literal[(*FILTER_NAMES, *PICTURES)]  # type: ignore[valid-type]
 ShownPanels = Annotated[
@@ -142,4 +142,4 @@ def _measure_of(dimension: GroupBy, measure: MeasureName) -> MeasureName:
     """Return the measure that the console shows in a panel. Events have no clicks."""
     if dimension == "bot":
         return "botClicks"
-    return "conversions" if dimension == "event" and measure not in _OF_CONVERSIONS else measure
+    return "conversions" if dimension in OF_EVENTS and measure in _OF_CLICKS else measure
