@@ -77,22 +77,26 @@ def recorded_at(conversion: ConversionDocument) -> Any:
 
 
 def restated(
-    conversion: ConversionDocument, news: Iterable[Change], home: str | None
+    conversion: ConversionDocument,
+    news: Iterable[Change],
+    home: str | None,
+    report: ConversionDocument | None = None,
 ) -> ConversionDocument:
     """Return the conversion after `news`; the same object if they make no difference.
 
-    `home` is the currency of its account. Corrections never move the conversion's time.
+    `home` is the currency of its account. A `report` that the news are from moves the conversion
+    to its time if that is earlier; corrections never do.
     """
     is_in_units = home is None and conversion["account_id"] is not None
     news = [_without_currency(one) if is_in_units else one for one in news]
     old = changes = _in_one_kind(conversion, news)
     at, recorded, is_full = conversion["at"], recorded_at(conversion), False
+    if report is not None:
+        at, recorded = min(at, report["at"]), min(recorded, recorded_at(report))
     for one in news:
         more = with_change(changes, one)
         is_full = is_full or len(more) > MAX_CHANGES
         changes = changes if len(more) > MAX_CHANGES else more
-        if "reason" not in one:
-            at, recorded = min(at, one["at"]), min(recorded, one["recorded_at"])
     is_moved = (at, recorded) != (conversion["at"], recorded_at(conversion))
     is_full = is_full and TOO_MANY not in conversion.get("warnings", ())
     if changes is old and not is_moved and not is_full:

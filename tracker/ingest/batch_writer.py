@@ -212,7 +212,7 @@ def _arrivals(write_set: WriteSet) -> Arrivals:
     for move in moved:
         event = move.event
         is_new = event["account_id"] is None or event["status"] == Attribution.CLAIMED
-        (new if is_new else repeated).append(move.after())
+        (new if is_new else repeated).append(move.after)
     return Arrivals(write_set.clicks, new, repeated)
 
 
@@ -235,7 +235,7 @@ async def _rollup(write_set: WriteSet, calendars: Calendars) -> Rollup:
         for move in moves:
             if move.counts_again():
                 rollup.add_event(move.event, sign=-1)
-                rollup.add_event(move.after())
+                rollup.add_event(move.after)
         await asyncio.sleep(0)
     return rollup
 
@@ -251,13 +251,10 @@ async def _upserts(rollup: Rollup, number: int, full: Collection[DocumentKey]) -
 
 def _move(move: Move) -> dict[str, Any]:
     """Return the update. It matches nothing if another drain has changed the event."""
-    event, fields = move.event, move.fields
+    event, removed = move.event, move.removed()
     matching = {"_id": event["_id"], "status": event["status"], **unchanged(event)}
-    unset = dict.fromkeys(move.removed, "")
-    return {
-        "q": matching,
-        "u": {"$set": as_stored(fields), **({"$unset": unset} if unset else {})},
-    }
+    unset = {"$unset": dict.fromkeys(removed, "")} if removed else {}
+    return {"q": matching, "u": {"$set": as_stored(move.fields()), **unset}}
 
 
 def _pieces(items: Sequence[Item], size: int) -> Iterator[Sequence[Item]]:

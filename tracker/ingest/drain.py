@@ -21,7 +21,6 @@ from tracker.conversions.document import (
     CLICK_FIELDS,
     Attribution,
     ConversionDocument,
-    ConversionFields,
     click_and_config,
 )
 from tracker.conversions.new_document import documents_by_id
@@ -269,7 +268,7 @@ class Drain:
                 others = await self._clicks.find(clicks_of(found.values()), CLICK_FIELDS)
                 clicks = {**others, **clicks}
             else:
-                _count_refused(one.fields for one in write_set.moves)
+                _count_refused(one.after for one in write_set.moves)
                 return
         raise WriteConflict
 
@@ -289,7 +288,7 @@ class Drain:
         await pipeline.execute()
 
 
-def _count_refused(events: Iterable[ConversionDocument | ConversionFields]) -> None:
+def _count_refused(events: Iterable[ConversionDocument]) -> None:
     for event in events:
         if "refused" in event:
             CONVERSIONS_REFUSED.labels(event["refused"]).inc()

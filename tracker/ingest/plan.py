@@ -20,7 +20,7 @@ from tracker.conversions.document import (
     check_same,
     transaction_id_of,
 )
-from tracker.ingest.planning.planned import Clicks, Planned, StoredPart, click_of, without_wait
+from tracker.ingest.planning.planned import Clicks, Planned, StoredPart, click_of
 from tracker.ingest.planning.rules import BatchRules, RuleDecisions
 from tracker.ingest.planning.write_set import Move, WriteSet
 
@@ -86,13 +86,15 @@ def settlement_writes(
                 settled = changed(event, {"status": Attribution.DUPLICATE})
             elif event["account_id"] is None:
                 settled = decisions.apply(planned.in_currency(settled))
-            planned.put(event, without_wait(settled))
+            settled.pop("tell_at", None)
+            settled.pop("expires_at", None)
+            planned.put(event, settled)
     write_set.moves.extend(planned.moves())
     return write_set
 
 
 def overdue_writes(pending: Iterable[ConversionDocument]) -> WriteSet:
-    return WriteSet([], [], [Move(event, {"tell_at": None}) for event in pending])
+    return WriteSet([], [], [Move(event, changed(event, {"tell_at": None})) for event in pending])
 
 
 def transactions_of(events: Iterable[ConversionDocument], clicks: Clicks) -> set[TransactionId]:

@@ -77,6 +77,8 @@ def with_change(changes: Sequence[Change], new: Change) -> Sequence[Change]:
     """
     if any(one["id"] == new["id"] for one in changes):
         return changes
+    if "again" in new:
+        return [*changes, new]
     stamp = _stamp(new)
     before = {name: change for at, name, change in _statements(changes) if at < stamp}
     again: dict[int, dict[str, Sequence[Any]]] = {}

@@ -6,7 +6,7 @@ So several records of a batch can change one event; it is written once.
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Final, NamedTuple, cast
+from typing import Final, NamedTuple
 
 from tracker.clicks.document import ClickDocument
 from tracker.conversions import restating
@@ -136,7 +136,7 @@ class Planned:
         if decisions.breaks_rules(event):
             return True
         report = event.get("report", {})
-        after = self._restated(holder, restating.changes_of(event))
+        after = self._restated(holder, restating.changes_of(event), event)
         if holder["click_id"] is None and event["click_id"] is not None:
             after = self._with_click(after, event["click_id"])
         if "restates" not in report:
@@ -177,7 +177,7 @@ class Planned:
     def moves(self) -> Iterable[Move]:
         for key, before in self._before.items():
             if self._after[key] is not before:
-                yield Move.to(before, self._after[key], key in self._tells)
+                yield Move(before, self._after[key], key in self._tells)
 
     def _replace(self, before: ConversionDocument, after: ConversionDocument, tells: bool) -> None:
         key = before["_id"]
@@ -190,8 +190,13 @@ class Planned:
         else:
             self.put(self._stored.get(key, before), after)
 
-    def _restated(self, event: ConversionDocument, news: Sequence[Change]) -> ConversionDocument:
-        after = restating.restated(event, news, self._home(event))
+    def _restated(
+        self,
+        event: ConversionDocument,
+        news: Sequence[Change],
+        report: ConversionDocument | None = None,
+    ) -> ConversionDocument:
+        after = restating.restated(event, news, self._home(event), report)
         click = click_of(event, self._clicks)
         if after["at"] == event["at"] or event["status"] not in _JOINED or click is None:
             return after
@@ -233,11 +238,3 @@ def _made_of_a_first(event: ConversionDocument) -> ConversionDocument:
     report = event.get("report", {}).copy()
     report.pop("restates", None)
     return changed(event, {"report": report})
-
-
-def without_wait(event: ConversionDocument) -> ConversionDocument:
-    """Return a settled event without what ends its wait."""
-    return cast(
-        ConversionDocument,
-        {name: field for name, field in event.items() if name not in ("tell_at", "expires_at")},
-    )

@@ -5,7 +5,7 @@ Guarantee: webhooks are notified of an event once, when it is settled or its cli
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Final, NamedTuple, cast
+from typing import Any, Final, NamedTuple
 
 from tracker.clicks.document import ClickDocument
 from tracker.conversions.conversion import Correction
@@ -14,13 +14,11 @@ from tracker.conversions.document import (
     Attribution,
     ClickAndConfig,
     ConversionDocument,
-    ConversionFields,
-    changed,
     is_notified,
 )
 
-_TOLD: Final = frozenset(("reported", "value", "payout", "currency", "refunded_value"))
-_WHAT_COUNTS: Final = _TOLD | {"status", "at"}
+_TOLD: Final = ("reported", "value", "payout", "currency", "refunded_value")
+_WHAT_COUNTS: Final = (*_TOLD, "at")
 _COUNTED_OUTSIDE: Final = frozenset(("repeats", "last_repeat_at", "warnings"))
 """Repeats are counted outside the drain (`conversions/append`)."""
 
@@ -28,34 +26,35 @@ _SETTLED: Final = frozenset(COUNTED) - {Attribution.PENDING}
 
 
 class Move(NamedTuple):
-    """A stored event, the `fields` to set on it, and the names of those to be `removed`.
-
-    `tells`: webhooks are told of new values.
-    """
+    """A stored event, and as it is `after` the transaction. `tells`: webhooks get new values."""
 
     event: ConversionDocument
-    fields: ConversionFields
-    removed: Collection[str] = ()
+    after: ConversionDocument
     tells: bool = False
 
-    @classmethod
-    def to(cls, before: ConversionDocument, after: ConversionDocument, tells: bool) -> "Move":
-        missing = object()
-        fields = {name: one for name, one in after.items() if before.get(name, missing) != one}
-        removed = before.keys() - after.keys() - _COUNTED_OUTSIDE
-        return cls(before, cast(ConversionFields, fields), removed, tells)
-
-    def after(self) -> ConversionDocument:
-        after = changed(self.event, self.fields)
-        if not self.removed:
-            return after
-        return cast(
-            ConversionDocument,
-            {name: field for name, field in after.items() if name not in self.removed},
-        )
-
     def counts_again(self) -> bool:
-        return not _WHAT_COUNTS.isdisjoint((*self.fields, *self.removed))
+        return self._changes("status") or any(map(self._changes, _WHAT_COUNTS))
+
+    def tells_new_values(self) -> bool:
+        return self.tells and any(map(self._changes, _TOLD))
+
+    def fields(self) -> dict[str, Any]:
+        """Return the fields to set."""
+        before: Mapping[str, Any] = self.event
+        return {
+            name: field
+            for name, field in self.after.items()
+            # Most are the same object, and amounts are slow to compare.
+            if (old := before.get(name, before)) is not field and old != field
+        }
+
+    def removed(self) -> Collection[str]:
+        """Return the names of the fields to remove."""
+        return self.event.keys() - self.after.keys() - _COUNTED_OUTSIDE
+
+    def _changes(self, name: str) -> bool:
+        before, after = self.event.get(name), self.after.get(name)
+        return before is not after and before != after
 
 
 class WriteSet(NamedTuple):
@@ -86,11 +85,10 @@ class WriteSet(NamedTuple):
 
     def accounts(self) -> set[bytes]:
         found = {click["account_id"] for click in self._all_clicks()}
-        for event in (*self.events, *(one.event for one in self.moves)):
+        for event in (*self.events, *(one.after for one in self.moves)):
             if event["account_id"] is not None:
                 found.add(event["account_id"])
-        moved = (one.fields.get("account_id") for one in self.moves)
-        return found | {one for one in moved if one is not None}
+        return found
 
     def newest(self) -> datetime:
         """Return the time of the newest click or event; of one at least."""
@@ -103,8 +101,7 @@ class WriteSet(NamedTuple):
     def events_to_notify(self) -> list[ConversionDocument]:
         """Return the events to notify webhooks of, as they are after the transaction."""
         arrived = [event for event in self.events if _should_notify(None, event)]
-        moved = [(one.event, one.after()) for one in self.moves]
-        return arrived + [after for before, after in moved if _should_notify(before, after)]
+        return arrived + [one.after for one in self.moves if _should_notify(one.event, one.after)]
 
     def conversions_updated(self) -> list[tuple[ConversionDocument, ConversionDocument]]:
         """Return the events, before and after, whose new values webhooks are told of.
@@ -113,12 +110,11 @@ class WriteSet(NamedTuple):
         once.
         """
         return [
-            (one.event, one.after())
+            (one.event, one.after)
             for one in self.moves
-            if one.tells
+            if one.tells_new_values()
             and one.event["account_id"] is not None
             and (one.event["status"] in _SETTLED or is_notified(one.event))
-            and not _TOLD.isdisjoint((*one.fields, *one.removed))
         ]
 
 
