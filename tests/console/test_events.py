@@ -82,6 +82,37 @@ async def test_every_snippet_reports_a_conversion_once_its_placeholders_are_repl
     ] * 2
 
 
+async def test_a_word_that_nobody_has_mapped_is_mapped_where_it_is_listed(
+    open_console: OpenConsole, services: Services, account: Account
+) -> None:
+    await create_link(services, account.id)
+    config = await create_event_config(services, account.id)
+    for word in ("zwart", "wit", "zwart"):
+        await by_query(Client(services.settings.port), {"pbk": config.pbk, "status": word})
+    await drained(services)
+    async with open_console("/console/events") as page:
+        words = page.get_by_role("region", name="Words that nobody has mapped")
+        await expect(words.get_by_role("listitem")).to_have_count(2)
+        await expect(words.get_by_role("listitem").first).to_contain_text("2 conversions")
+        await words.get_by_label("Meaning of zwart").select_option("rejected")
+        await words.get_by_role("button", name="Map zwart").click()
+        await expect(page.get_by_text("“zwart” is rejected from now on")).to_be_visible()
+        await expect(words.get_by_role("listitem")).to_have_count(1)
+        await page.get_by_role("button", name="Actions for Purchase").click()
+        await page.get_by_role("menuitem", name="Edit").click()
+        dialog = page.get_by_role("dialog")
+        await expect(dialog.get_by_label("Words for rejected")).to_have_value("zwart")
+        await dialog.get_by_label("Words for one more conversion").fill("upsell, cross")
+        await dialog.get_by_text("Repeats, times and currency").click()
+        await dialog.get_by_label("A repeat").select_option("first")
+        await dialog.get_by_label("Days after the click").fill("30")
+        await dialog.get_by_role("button", name="Save").click()
+        await expect(dialog).to_have_count(0)
+    [changed] = await services.conversions.event_configs.list(account.id)
+    assert changed.statuses == {"zwart": "rejected", "upsell": "count", "cross": "count"}
+    assert (changed.on_repeat, changed.window_days, changed.min_seconds) == ("first", 30, None)
+
+
 async def test_an_event_configuration_is_paused_and_archived(
     open_console: OpenConsole, services: Services, account: Account
 ) -> None:

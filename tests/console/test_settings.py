@@ -102,6 +102,19 @@ async def test_the_account_is_renamed_and_its_rules_are_switched(
     assert (rules.require_pbk, str(rules.max_value)) == (True, "250.5")
 
 
+async def test_the_account_gets_a_currency(
+    open_console: OpenConsole, services: Services, account: Account
+) -> None:
+    async with open_console("/console/settings/account", "400 (Bad Request)") as page:
+        form = page.locator("form", has=page.get_by_role("heading", name="Currency"))
+        for sent, shown in (("xxx", "must be a currency"), ("eur", "")):
+            await form.get_by_label("Currency").fill(sent)
+            await form.get_by_role("button", name="Save").click()
+            await expect(form.get_by_text(shown).first).to_be_visible()
+        await expect(page.get_by_text("Saved")).to_be_visible()
+    assert (await services.conversions.account_rules.stored(account.id)).currency == "EUR"
+
+
 async def test_the_time_zone_changes_with_a_day_that_is_named(
     open_console: OpenConsole, services: Services, account: Account
 ) -> None:

@@ -41,6 +41,8 @@ AMOUNT_DECIMALS: Final = 6
 _CLICK_ID_CHARACTERS: Final = 36
 # Any text can match in one way only, so a long one is rejected in linear time.
 _NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3})?", re.ASCII)
+_USUAL_NUMBER = re.compile(r"-?\d{1,15}(?:\.\d{1,10})?", re.ASCII)
+"""A number within all limits."""
 _TO_JSON = msgspec.json.Encoder(decimal_format="number")
 
 
@@ -146,8 +148,11 @@ def _value(name: str, value: Any) -> Decimal:
 
 def checked_value(name: str, value: Any) -> Decimal:
     """Return the value of the parameter `name`. Raises BadRequest if it breaks a rule."""
-    if isinstance(value, FormValue) and _NUMBER.fullmatch(value):
-        value = Decimal(value)
+    if isinstance(value, FormValue):
+        if _USUAL_NUMBER.fullmatch(value):
+            return Decimal(value)
+        if _NUMBER.fullmatch(value):
+            value = Decimal(value)
     if isinstance(value, bool) or not isinstance(value, int | Decimal):
         _refuse_unfilled(name, value, "a number such as 12.50")
         raise BadRequest(f"{name}: must be a finite number such as 12.50")
