@@ -24,6 +24,7 @@ _STATES: Final[Mapping[str, Any]] = {
 
 _EXTERNAL: Final = {"partialFilterExpression": {"external_id": _EXISTING}}
 _LAST_CLICKS = ("account_id", "archived", "-last_click_at", "-_id")
+_WORDS = ("account_id", "-at", "event_config_id", "unknown_word")
 _NAMES = ("account_id", "archived", "internal_name", "_id")
 _SLUGS = ("account_id", "archived", "slug", "_id")
 _NAMES_OF_TAG = ("account_id", "tags", "internal_name", "_id")
@@ -207,12 +208,8 @@ INDEXES: dict[str, list[IndexModel]] = {
         ),
         # No cost for events without warnings, which are nearly all.
         _index("warned", "account_id", "-at", partialFilterExpression={"warnings": _EXISTING}),
-        # Few events have such a word. With all that its list reads.
-        _index(
-            "unknown_words",
-            *("account_id", "-at", "event_config_id", "unknown_word"),
-            partialFilterExpression={"unknown_word": _EXISTING},
-        ),
+        # Few events have such a word.
+        _index("unknown_words", *_WORDS, partialFilterExpression={"unknown_word": _EXISTING}),
         # Only unsettled events without an account have this time.
         _index("expiry", "expires_at", expireAfterSeconds=0, sparse=True),
         # For accounts that limit the conversions of a click.
