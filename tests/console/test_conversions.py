@@ -3,7 +3,7 @@
 import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 from uuid import UUID
 
 import orjson
@@ -19,10 +19,12 @@ from tests.factories import (
     make_click,
     make_conversion,
 )
+from tracker.access.roles import Role
 from tracker.accounts.accounts import Account
 from tracker.clicks.bots import REASONS
 from tracker.clock import now_ms
 from tracker.conversions.postbacks.aliases import AliasedParameter
+from tracker.feeds.api.correction_schema import CorrectionReason
 from tracker.service.services import Services
 
 DAY_MS = 86_400_000
@@ -190,7 +192,7 @@ async def test_an_ignored_parameter_is_told_and_becomes_a_name(
         await page.reload()
         note = page.get_by_role("status").filter(has_text="have warnings")
         await expect(note).to_contain_text("1 of “Purchase”: clickid: ignored; did you mean")
-        await expect(page.locator("tbody .badge")).to_have_text(["no click", "warning"])
+        await expect(page.locator("tbody .badge")).to_have_text(["approved", "no click", "warning"])
         await page.locator("tbody a").first.click()
         facts = page.locator(".facts")
         await expect(facts).to_contain_text("Sent again 2 times, last")
@@ -239,14 +241,76 @@ async def test_charts_obey_the_filters_beside_them(
         await expect(page.get_by_text("From click to conversion")).to_have_count(0)
         await page.get_by_label("to", exact=True).fill(day(35))
         await expect(charted).to_have_text("Conversions 1")
-        await page.goto("/console/conversions?status=attributed")
+        await page.goto("/console/conversions?attribution=attributed")
         await expect(charted).to_have_text("Conversions 1")
         await expect(page.locator(".panel-tabs button", has_text="Rate")).to_have_text("Rate 100%")
         await page.get_by_label("Event configuration").select_option("Purchase")
         await expect(page.locator(".panel-tabs button", has_text="Rate")).to_have_count(0)
-        await page.goto("/console/conversions?status=no_click")
+        await page.goto("/console/conversions?attribution=no_click")
         await expect(page.get_by_text("of attributed conversions")).to_be_visible()
         await expect(charted).to_have_count(0)
+
+
+async def test_a_conversion_is_corrected_and_the_report_and_its_history_tell(
+    open_console: OpenConsole, services: Services, account: Account
+) -> None:
+    click = make_click(account.id, at=now_ms() - 90_000)
+    own: dict[str, Any] = {"account_id": account.id.bytes, "checked": True, "value": "10"}
+    await applied(services, [click, make_conversion(1, click.id, at=now_ms(), **own)])
+    async with open_console("/console/conversions", "400 (Bad Request)") as page:
+        charted = page.locator(".panel-tabs button", has_text="Conversions")
+        await expect(charted).to_have_text("Conversions 1")
+        await page.locator("tbody a").first.click()
+        await page.get_by_role("button", name="Correct").click()
+        dialog = page.get_by_role("dialog")
+        save = dialog.get_by_role("button", name="Correct")
+        await expect(save).to_be_disabled()
+        await dialog.get_by_label("Refunded value").fill("12")
+        await dialog.get_by_label("Reason").select_option("customer refund")
+        await save.click()
+        await expect(dialog.get_by_text("at most the value of the conversion")).to_be_visible()
+        await dialog.get_by_label("Refunded value").fill("4")
+        await dialog.get_by_label("Status").select_option("refunded")
+        await dialog.get_by_label("Note").fill("Returned")
+        await save.click()
+        await expect(dialog).to_have_count(0)
+        await expect(page.locator(".facts .badge").first).to_have_text("refunded")
+        rows = page.get_by_role("table", name="History").locator("tbody tr")
+        await expect(rows).to_have_count(2)
+        await expect(rows.last).to_contain_text("person")
+        await expect(rows.last).to_contain_text("customer refund")
+        await expect(rows.last).to_contain_text("Returned")
+        await expect(rows.last.locator("del").first).to_have_text("approved")
+        await drained(services)
+        await page.reload()
+        await expect(rows).to_have_count(2)
+        await page.goto("/console/conversions?status=refunded")
+        await expect(page.locator("tbody .badge")).to_have_text(["refunded", "attributed"])
+        await page.get_by_label("Status").select_option("Every status")
+        await expect(charted).to_have_text("Conversions 0")
+
+
+async def test_who_may_not_correct_sees_no_button(
+    open_page: OpenPage, services: Services, account: Account
+) -> None:
+    own: dict[str, Any] = {"account_id": account.id.bytes, "at": now_ms()}
+    await applied(services, [make_conversion(1, **own), make_conversion(2, test=True, **own)])
+    async with open_page() as (page, _):
+        await sign_in(services, page, account.id, Role.VIEWER)
+        await page.goto("/console/conversions/1")
+        await expect(page.locator(".facts .badge").first).to_have_text("approved")
+        await expect(page.get_by_role("button", name="Correct")).to_have_count(0)
+    async with open_page() as (page, _):
+        await sign_in(services, page, account.id)
+        await page.goto("/console/conversions/2")
+        await expect(page.locator(".facts .badge").nth(1)).to_have_text("test")
+        await expect(page.get_by_role("button", name="Correct")).to_have_count(0)
+
+
+def test_the_dialog_has_every_reason_of_a_correction() -> None:
+    text = Path("tracker/console/static/conversions/correction.js").read_text()
+    reasons = text.partition("const REASONS = [")[2].partition("]")[0]
+    assert re.findall(r'"(\w+)"', reasons) == [*get_args(CorrectionReason)]
 
 
 async def test_a_delay_below_a_second_is_no_delay_below_none(

@@ -49,8 +49,7 @@ async def feed_filter(call: FeedCall[Any, Nothing]) -> FeedFilter:
 
 
 async def account_currency(call: FeedCall[Any, Any]) -> str | None:
-    own = call.account_id.bytes
-    return (await call.services.conversions.account_rules.currencies([own])).get(own)
+    return (await call.services.conversions.account_rules.cached(call.account_id)).currency
 
 
 async def page_of_feed(

@@ -37,17 +37,17 @@ const WITH_CLICK = [
 /**
  * The charts. `filters` are those of the log. Of states reports know only whether there is a click.
  */
-export function ConversionCharts({ filters: { status, event, link, from, to, ...named } }) {
-  const narrowed = [status, event, link, from, to].some(Boolean);
+export function ConversionCharts({ filters: { attribution, event, link, from, to, ...named } }) {
+  const narrowed = [attribution, event, link, from, to].some(Boolean);
   if (Object.values(named).some(Boolean)) return null;
-  if (status && status !== "attributed")
+  if (attribution && attribution !== "attributed")
     return html`<p class="about">
       Charts are of all states together, or of attributed conversions.
     </p>`;
   const days = daysOf(from, to);
   if (days.from > days.to) return null;
   return html`<div class="columns">
-    <${Days} days=${days} filters=${{ link, event, bot: status && WITH_CLICK }} />
+    <${Days} days=${days} filters=${{ link, event, bot: attribution && WITH_CLICK }} />
     ${!narrowed && html`<${Delays} />`}
   </div>`;
 }

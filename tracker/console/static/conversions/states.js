@@ -1,4 +1,4 @@
-/** The states of a conversion, worded alike wherever one is named. */
+/** The states and statuses of a conversion, worded alike wherever one is named. */
 
 import { html } from "console/core/html";
 import { Badge } from "console/core/parts";
@@ -9,10 +9,28 @@ export const STATES = {
   pending: ["accent", "Its click is not stored yet; it counts without one until then."],
   no_click: ["quiet", "It named no click; it counts without one."],
   foreign_click: ["warning", "Its click belongs to another account; it counts without one."],
+  late: ["warning", "It came too long after its click; it counts without one."],
+  too_fast: ["warning", "It came too soon after its click; it counts without one."],
   duplicate: ["warning", "Another one has its transaction id; it does not count."],
   refused: ["bad", "It breaks a rule of the account; it does not count."],
   test: ["accent", "It, or its click, was made as a test; it does not count."],
 };
+
+/** The statuses of a conversion, as its sender reports them: how they are coloured and explained. */
+export const STATUSES = {
+  approved: ["good", "It counts, with its value less what is refunded."],
+  pending: ["accent", "It counts as pending."],
+  rejected: ["bad", "It counts as rejected, without value and payout."],
+  refunded: ["warning", "Its whole value is refunded; it does not count."],
+};
+
+/** The status of a conversion, with the word that nobody has mapped. */
+export function ConversionStatus({ conversion: { status, unknown_word: word } }) {
+  const [kind, meaning] = STATUSES[status] ?? ["quiet", ""];
+  return html`<span title=${meaning}>
+    <${Badge} kind=${kind}>${status}<//> ${word && html`<span class="hint">“${word}”</span>`}
+  </span>`;
+}
 
 /** Return a state in words: "no_click" of the API is "no click". */
 export function stateWord(status) {
@@ -28,9 +46,9 @@ const RULES = {
 
 /** The state of a conversion, with the rule that it breaks. */
 export function ConversionState({ conversion }) {
-  const [kind, meaning] = STATES[conversion.status] ?? ["quiet", ""];
+  const [kind, meaning] = STATES[conversion.attribution] ?? ["quiet", ""];
   return html`<span title=${meaning}>
-    <${Badge} kind=${kind}>${stateWord(conversion.status)}<//>
+    <${Badge} kind=${kind}>${stateWord(conversion.attribution)}<//>
     ${" "}
     ${
       conversion.refused &&

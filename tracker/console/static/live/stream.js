@@ -105,7 +105,7 @@ const ofConversion = (row) => ({ kind: "conversion", key: `conversion ${row.even
 function add(added) {
   const known = new Map(rows.peek().map((one) => [one.key, one]));
   for (const one of added) {
-    if (!(known.has(one.key) && one.row.status === "pending")) known.set(one.key, one);
+    if (!(known.has(one.key) && one.row.attribution === "pending")) known.set(one.key, one);
   }
   rows.value = [...known.values()]
     .sort((one, other) => Date.parse(other.row.at) - Date.parse(one.row.at))

@@ -22,7 +22,13 @@ import { route, setQuery } from "console/core/route";
 import { can, session } from "console/core/session";
 import { loadAll } from "console/parts/all";
 import { DayInput } from "console/parts/day-input";
-import { ConversionState, STATES, stateWord } from "console/conversions/states";
+import {
+  ConversionState,
+  ConversionStatus,
+  STATES,
+  STATUSES,
+  stateWord,
+} from "console/conversions/states";
 import { WarningsNote } from "console/conversions/warnings";
 
 const ConversionCharts = lazy("console/conversions/charts", "ConversionCharts");
@@ -32,8 +38,8 @@ const UUID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i;
 /** The page. Its filters are in the URL; the pages after the first are added below it. */
 export default function Conversions() {
   const { query } = route.value;
-  const { status, event, link, from, to, find } = query;
-  const chosen = { status, event, link, from, to };
+  const { status, attribution, event, link, from, to, find } = query;
+  const chosen = { status, attribution, event, link, from, to };
   const first = useLoad(
     (signal) => firstPage(chosen, find, signal),
     [JSON.stringify(chosen), find],
@@ -84,6 +90,7 @@ const COLUMNS = [
         <span>${row.event_config?.name ?? "no event configuration"}</span>
       </span>`,
   },
+  { label: "Status", cell: (row) => html`<${ConversionStatus} conversion=${row} />` },
   {
     label: "State",
     cell: (row) =>
@@ -152,10 +159,16 @@ function Filters({ filters, find }) {
       />
     </form>
     <${Choice}
-      label="State"
+      label="Status"
       value=${filters.status ?? ""}
-      options=${[["", "Every state"], ...Object.keys(STATES).map((one) => [one, stateWord(one)])]}
+      options=${[["", "Every status"], ...Object.keys(STATUSES).map((one) => [one, one])]}
       onInput=${pick("status")}
+    />
+    <${Choice}
+      label="State"
+      value=${filters.attribution ?? ""}
+      options=${[["", "Every state"], ...Object.keys(STATES).map((one) => [one, stateWord(one)])]}
+      onInput=${pick("attribution")}
     />
     <${Choice}
       label="Event configuration"
@@ -222,7 +235,7 @@ function NoneYet({ page }) {
 function NoConversions({ narrowed }) {
   if (narrowed) {
     const clear = () =>
-      setQuery({ status: null, event: null, link: null, from: null, to: null, find: null });
+      setQuery(Object.fromEntries(Object.keys(route.value.query).map((name) => [name, null])));
     return html`<${Empty}
       title="No conversion fits"
       action=${html`<${Button} onClick=${clear}>Show all<//>`}

@@ -6,7 +6,7 @@ import { useLoad } from "console/core/hooks";
 import { html } from "console/core/html";
 import { Table } from "console/core/lists";
 import { Badge, Button, Empty, PageHeader } from "console/core/parts";
-import { ConversionState } from "console/conversions/states";
+import { ConversionState, ConversionStatus } from "console/conversions/states";
 import { MINUTES, addRecent, begins, isConnected, rows, state } from "console/live/stream";
 
 /**
@@ -123,6 +123,7 @@ function ConversionKind({ conversion }) {
   return html`
     <a href="/console/conversions/${conversion.event_id}">
       ${conversion.event_config?.name ?? "conversion"}
-    </a> <${ConversionState} conversion=${conversion} />
+    </a> <${ConversionStatus} conversion=${conversion} />
+    <${ConversionState} conversion=${conversion} />
   `;
 }
