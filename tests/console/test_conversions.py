@@ -309,8 +309,8 @@ async def test_who_may_not_correct_sees_no_button(
 
 def test_the_dialog_has_every_reason_of_a_correction() -> None:
     text = Path("tracker/console/static/conversions/correction.js").read_text()
-    reasons = text.partition("const REASONS = [")[2].partition("]")[0]
-    assert re.findall(r'"(\w+)"', reasons) == [*get_args(CorrectionReason)]
+    reasons = text.partition("const REASONS =")[2].partition(";")[0]
+    assert re.findall(r"\w+", reasons) == [*get_args(CorrectionReason)]
 
 
 async def test_a_delay_below_a_second_is_no_delay_below_none(

@@ -246,8 +246,7 @@ async def test_conversions_are_found_by_status_attribution_and_currency(world: W
     assert await found("&status=no_click&status=rejected") == [3]
     assert await found("&currency=eur") == [3]
     assert await found("&currency=units") == [1, 2]
-    own = {"$set": {"currency": "USD"}}
-    await world.services.stores.mongodb["accounts"].update_one({"_id": world.account.id}, own)
+    await world.api.patch("/api/account", accountId=str(world.account.id), currency="USD")
     assert await found("&currency=usd") == [1, 2]
     shown = [(await world.api.get(f"/api/conversions/{one}")).json() for one in (1, 3)]
     assert [one["currency"] for one in shown] == ["USD", "EUR"]

@@ -33,18 +33,7 @@ AttributionName = Literal[
     "refused",
     "test",
 ]
-_StatusWord = Literal[
-    "approved",
-    "pending",
-    "rejected",
-    "refunded",
-    "attributed",
-    "no_click",
-    "foreign_click",
-    "duplicate",
-    "refused",
-    "test",
-]
+_StatusWord = Literal["approved", "rejected", "refunded", AttributionName]
 _STATUSES = frozenset(Status)
 
 

@@ -17,7 +17,11 @@ MAX_NOTE_CHARACTERS: Final = 500
 MAX_BULK_CORRECTIONS: Final = 500
 MAX_CORRECTIONS_BYTES: Final = 2 * 1024 * 1024
 
-_STATED: Final = ("status", "value", "payout", "refunded_value")
+_STATED: Final = {
+    "status": "reported",
+    **{one: one for one in ("value", "payout", "refunded_value")},
+}
+"""The fields that a correction may state, with their names in documents."""
 
 CorrectionReason = Literal[
     "customer_refund",
@@ -47,8 +51,8 @@ NewAmount = Annotated[
 ]
 
 
-class StatedFields(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
-    """New values of some fields of a conversion, why, and a note."""
+class CorrectConversion(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """New values of some fields of a conversion, and why; what is not sent stays as it is."""
 
     status: Status | UnsetType = UNSET
     value: NewAmount = UNSET
@@ -60,30 +64,22 @@ class StatedFields(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     def __post_init__(self) -> None:
         if self.note is not None:
             self.note = trimmed("note", self.note, MAX_NOTE_CHARACTERS) if self.note else None
-        if not self.sent():
+        if not self.stated():
             raise ValueError(f"{' or '.join(_STATED)}: at least one is required")
-
-    def sent(self) -> list[str]:
-        """Return the names of the fields that are stated."""
-        return [one for one in _STATED if getattr(self, one) is not UNSET]
 
     def stated(self) -> dict[str, Any]:
         """Return the values that were sent, by their names in documents."""
-        names = {"status": "reported"}
-        return {names.get(one, one): getattr(self, one) for one in self.sent()}
+        sent = {name: getattr(self, one) for one, name in _STATED.items()}
+        return {name: value for name, value in sent.items() if value is not UNSET}
 
 
-class CorrectConversion(StatedFields, kw_only=True):
-    """The correction of a conversion; what is not sent stays as it is."""
-
-
-class CorrectTransaction(StatedFields, kw_only=True):
+class CorrectTransaction(CorrectConversion, kw_only=True):
     """The correction of the account's conversion with a transaction id."""
 
     account_id: AccountId = field(name="accountId")
 
 
-class CorrectionRow(StatedFields, kw_only=True):
+class CorrectionRow(CorrectConversion, kw_only=True):
     """The correction of one of many conversions, named by event_id or by transaction_id."""
 
     event_id: Annotated[int, Meta(ge=1, le=MAX_EVENT_ID)] | UnsetType = UNSET

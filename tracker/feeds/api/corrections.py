@@ -5,6 +5,7 @@ from typing import Annotated, Any, NamedTuple
 from uuid import UUID
 
 import msgspec
+import orjson
 from msgspec import UNSET, Meta, UnsetType
 
 from tracker.access.audit import AuditAction, AuditObject, FieldChange
@@ -20,7 +21,6 @@ from tracker.feeds.api.correction_schema import (
     CorrectConversions,
     CorrectTransaction,
     NamedTransaction,
-    StatedFields,
 )
 from tracker.feeds.api.feed_request import account_currency
 from tracker.feeds.conversions import row_of
@@ -58,7 +58,6 @@ class _Planned(NamedTuple):
 
     after: Document
     correction: Correction | None
-    fields: Sequence[str]
 
 
 @endpoint("PATCH", "/api/conversions/{event_id}", _SCOPE, example=dict(_EXAMPLE))
@@ -137,7 +136,7 @@ async def _correct(call: FeedCall[Any, Any], event_id: int) -> ConversionDetail:
 
 
 def _plan(
-    call: FeedCall[Any, Any], document: Document | None, body: StatedFields, home: str | None
+    call: FeedCall[Any, Any], document: Document | None, body: CorrectConversion, home: str | None
 ) -> _Planned:
     """Raises NotFound, Forbidden or BadRequest if the correction cannot be made."""
     call.check_owner("conversion", None if document is None else row_of(document))
@@ -153,7 +152,7 @@ def _plan(
         note=body.note,
     )
     made = after(before, correction, home)
-    return _Planned(made, None if made is before else correction, body.sent())
+    return _Planned(made, None if made is before else correction)
 
 
 async def _append(
@@ -168,20 +167,18 @@ async def _append(
     errors = await call.services.corrections.append(list(made))
     failed = {number: error for number, error in zip(made.values(), errors, strict=True) if error}
     answers = [failed.get(number, one) for number, one in enumerate(plans)]
-    done = [one for one in answers if isinstance(one, _Planned) and one.correction]
+    done = [one.correction for one in answers if isinstance(one, _Planned) and one.correction]
     await call.audit_all([_audited(one) for one in done])
     return answers
 
 
-def _audited(plan: _Planned) -> AuditAction:
+def _audited(correction: Correction) -> AuditAction:
     """The conversion's own history has the amounts, for as long as it is stored."""
-    changes = {
-        "fields": ", ".join(plan.fields),
-        "reason": plan.correction and plan.correction.reason,
-    }
+    fields = ", ".join(sorted(orjson.loads(correction.stated)))
+    changes = {"fields": fields.replace("reported", "status"), "reason": correction.reason}
     return AuditAction(
         action="conversion.corrected",
-        target=AuditObject(kind="conversion", id=None, name=str(plan.after["_id"])),
+        target=AuditObject(kind="conversion", id=None, name=str(correction.event_id)),
         changes={name: FieldChange(before=None, after=one) for name, one in changes.items()},
     )
 
