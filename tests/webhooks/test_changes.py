@@ -115,37 +115,6 @@ async def test_a_change_is_told_once_however_often_it_is_stored(services: Servic
     assert sorted(await kinds(services)) == list(BOTH)
 
 
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [
-        ({"status": "pending", "tell_at": now()}, {"reported": "rejected"}),
-        ({"status": "pending"}, {"reported": "rejected", "status": "attributed"}),
-        ({"status": "refused"}, {"reported": "rejected"}),
-        ({"status": "test"}, {"reported": "rejected"}),
-        ({}, {"currency": None}),
-        ({}, {"account_id": None, "reported": "rejected"}),
-    ],
-)
-async def test_a_change_is_not_told_if_its_conversion_is_not_or_nothing_is_different(
-    services: Services, before: dict[str, Any], after: dict[str, Any]
-) -> None:
-    webhook = await create_webhook(services, ACCOUNT)
-    await ask(services, webhook.id, *BOTH)
-    one = conversion(ACCOUNT, **before)
-    await tell(services, [], [(one, {**one, "revision": 1, **after})])
-    assert await kinds(services) == []
-
-
-async def test_a_conversion_that_was_told_without_its_click_is_told_its_changes(
-    services: Services,
-) -> None:
-    webhook = await create_webhook(services, ACCOUNT)
-    await ask(services, webhook.id, "conversion.updated")
-    one = conversion(ACCOUNT, status="pending", tell_at=None)
-    await change(services, one, reported="rejected")
-    assert await kinds(services) == ["conversion.updated"]
-
-
 async def test_a_late_report_is_judged_by_its_arrival(services: Services) -> None:
     webhook = await create_webhook(services, ACCOUNT)
     older = {"at": webhook.created_at.replace(year=2020)}

@@ -56,6 +56,7 @@ class StoredConversion(ConversionClickValues, frozen=True, kw_only=True):
     repeats: int = 0
     last_repeat_at: datetime | None = None
     changes: Sequence[Any] = ()
+    revision: int = 0
 
 
 def row_of(document: Mapping[str, Any]) -> StoredConversion:

@@ -157,8 +157,8 @@ class BatchWriter:
             if await run_updates(self._database, "events", moves, session) < len(moves):
                 raise WriteConflict
         await self._check_caps(write_set.caps, session)
-        due = await create_deliveries(self._database, write_set.events_to_notify(), session)
-        # Deliveries of `write_set.conversions_updated()` are created here.
+        settled, updated = write_set.events_to_notify(), write_set.conversions_updated()
+        due = await create_deliveries(self._database, settled, session, updated)
         await self._insert_rollups(rollups.inserts, session)
         for statements in _pieces(rollups.updates, _DOCUMENTS_PER_COMMAND):
             await run_updates(self._database, "rollups", statements, session)

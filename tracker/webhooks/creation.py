@@ -16,12 +16,11 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import chain, islice
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from tracker.clock import now
 from tracker.conversions.corrections.changes import RESTATED
-from tracker.conversions.document import COUNTED, Attribution, ConversionDocument, is_notified
 from tracker.stores.mongodb.documents import run_inserts, stored_ids, with_byte_ids
 from tracker.stores.mongodb.drivers import Database
 from tracker.stores.mongodb.transaction import MongoSession
@@ -57,17 +56,16 @@ async def create_deliveries(
     database: Database,
     conversions: Sequence[MongoDocument],
     session: MongoSession,
-    updated: Iterable[tuple[MongoDocument, MongoDocument]] = (),
+    updated: Sequence[tuple[MongoDocument, MongoDocument]] = (),
 ) -> set[DueWebhook]:
     """Insert the deliveries of settled `conversions`, and of `updated` ones (before, after)."""
-    changes = [pair for pair in updated if _is_told(*pair)]
-    told = [*conversions, *(after for _, after in changes)]
+    told = [*conversions, *(after for _, after in updated)]
     account_ids = {one["account_id"] for one in told if one["account_id"] is not None}
     if not account_ids:
         return set()
     webhooks = await active_webhooks(database, account_ids, session)
     tags = await _tags_of_links(database, told, webhooks, session)
-    pairs = chain(((None, one) for one in conversions), changes)
+    pairs = chain(((None, one) for one in conversions), updated)
     return await insert_deliveries(database, _rows(pairs, webhooks, tags), session)
 
 
@@ -108,15 +106,6 @@ def _row(webhook: Subscriber, kind: Kind, pair: _Pair, at: datetime) -> dict[str
         fields |= {"kind": kind, "previous": _state(before), "reason": newest.get("reason")}
     key = delivery_id(webhook.id, subject)
     return new_row(key, webhook.id, webhook.account_id, at, **fields)
-
-
-def _is_told(before: MongoDocument, after: MongoDocument) -> bool:
-    """Return whether a change is told: not before its conversion is, which has the change then."""
-    is_waiting = before["status"] == Attribution.PENDING
-    if is_waiting and not is_notified(cast(ConversionDocument, before)):
-        return False
-    counts = before["status"] in COUNTED and after["status"] in COUNTED
-    return counts and _state(before) != _state(after)
 
 
 def _state(conversion: MongoDocument) -> dict[str, Any]:

@@ -5,10 +5,12 @@ from datetime import timedelta
 
 import pytest
 
+from tests.factories import create_webhook
 from tests.waiting import eventually
 from tests.web.world import World
 from tests.webhooks.receiver import Handler, answer
 from tests.webhooks.sending.scene import Clock, converted, listening, sending, stored
+from tests.webhooks.telling import ask, change, conversion, settle
 from tracker.clock import iso, now
 from tracker.ids import new_id
 from tracker.stores.secret_box import Purpose, SecretBox
@@ -209,3 +211,14 @@ async def test_a_test_is_unavailable_while_the_secret_cannot_be_read(world: Worl
         "webhook: its secrets cannot be read; the operator has to set SECRET_KEY",
     )
     assert (await world.api.get(f"/api/webhooks/{made.id}")).status == 200
+
+
+async def test_a_conversion_shows_the_deliveries_of_its_changes(world: World) -> None:
+    account_id = world.account.id
+    webhook = await create_webhook(world.services, account_id)
+    await ask(world.services, webhook.id, "conversion", "conversion.updated")
+    one = conversion(account_id)
+    await settle(world.services, one)
+    await change(world.services, one, reported="rejected")
+    shown = (await world.api.get(f"/api/conversions/{one['_id']}")).json()
+    assert [row["kind"] for row in shown["deliveries"]] == ["conversion", "conversion.updated"]

@@ -181,5 +181,5 @@ class ConversionDetail(ConversionRecord, kw_only=True):
     ]
     deliveries: Annotated[
         list[ConversionDelivery] | None,
-        Meta(description="one for each webhook; null without the scope `webhooks:read`"),
+        Meta(description="also of its changes; null without the scope `webhooks:read`"),
     ]

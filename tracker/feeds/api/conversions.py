@@ -162,14 +162,16 @@ async def _webhooks(services: FeedServices, account_id: UUID) -> Sequence[Webhoo
 async def _deliveries(
     call: FeedCall[Any, Any], conversion: StoredConversion
 ) -> list[ConversionDelivery] | None:
-    """Return the deliveries to the account's webhooks, newest webhook first.
+    """Return the deliveries of it and its changes, newest webhook first.
 
     Return None if the caller may not see webhooks.
     """
     if not call.principal.covers(["webhooks:read"]):
         return None
     webhooks = await _webhooks(call.services, call.account_id)
-    ids = {delivery_id(one.id, conversion.id): one for one in webhooks}
+    revisions = range(1, conversion.revision + 1)
+    subjects = [str(conversion.id), *(f"{conversion.id} {number}" for number in revisions)]
+    ids = {delivery_id(one.id, subject): one for one in webhooks for subject in subjects}
     found = await call.services.webhooks.deliveries.find_all(ids)
     records = [
         delivery_record(ConversionDelivery, found[one], webhook_name=webhook.name)
