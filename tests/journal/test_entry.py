@@ -48,7 +48,7 @@ EVENT = Conversion(
 )
 
 # As 1.0.0 wrote them.
-CLICK_BYTES = (
+CLICK_WITHOUT_COST = (
     b"\x9e\xa1c\xc4\x10\x00\x01\x02\x03\x04\x05\x06\x07\x08\t\n\x0b\x0c\r\x0e\x0f"
     b"\xcf\x00\x00\x01\x9bihF{\xc4\x10aaaaaaaaaaaaaaaa\xc4\x10llllllllllllllll"
     b"\xaego.example.com\xa78.8.8.8\xa8curl/8.0\xb4https://example.com/\xa0\xa2DE\xa3a=1\xacutm_source=x\xc2"
@@ -59,6 +59,7 @@ EVENT_WITHOUT_WARNINGS = (
     b'\xa49.99\xc0\xa8{"b": 2}\xa3t-1\xc4\x10aaaaaaaaaaaaaaaa\xc3\xc2'
 )
 EVENT_BYTES = b"\x9f" + EVENT_WITHOUT_WARNINGS[1:] + b"\xc0\xc0"
+CLICK_BYTES = b"\x9f" + CLICK_WITHOUT_COST[1:] + b"\xc0"
 PAYLOAD = b"\x92" + CLICK_BYTES + EVENT_BYTES
 
 KINDS = EntryDecoder(list[Click | Conversion])
@@ -70,8 +71,12 @@ def test_an_entry_is_written_and_read_in_the_same_bytes_as_ever() -> None:
 
 
 def test_records_of_a_release_that_knows_fewer_or_more_fields_are_read() -> None:
-    assert KINDS.decode({b"1": b"\x91" + EVENT_WITHOUT_WARNINGS}) == [EVENT]
-    for record, known, head in ((CLICK, CLICK_BYTES, b"\x9f"), (EVENT, EVENT_BYTES, b"\xdc\0\x10")):
+    for record, known in ((CLICK, CLICK_WITHOUT_COST), (EVENT, EVENT_WITHOUT_WARNINGS)):
+        assert KINDS.decode({b"1": b"\x91" + known}) == [record]
+    for record, known, head in (
+        (CLICK, CLICK_BYTES, b"\xdc\0\x10"),
+        (EVENT, EVENT_BYTES, b"\xdc\0\x10"),
+    ):
         assert KINDS.decode({b"1": b"\x91" + head + known[1:] + b"\xa1x"}) == [record]
 
 

@@ -2,10 +2,12 @@
 
 from collections.abc import Collection
 from datetime import datetime
+from typing import Final
 from uuid import UUID
 
 import msgspec
 
+from tracker.clicks.enrich import COST_PARAMETER
 from tracker.clock import now
 from tracker.ids import new_id
 from tracker.links.counts.recount import complete_at_creation
@@ -13,13 +15,19 @@ from tracker.stores.mongodb.database import MongoDB
 from tracker.stores.mongodb.documents import as_document, as_struct, updated
 from tracker.stores.mongodb.transaction import MongoSession, run_in_transaction
 
+COST_FIELD: Final = "cost_parameter"
+
 
 class Account(msgspec.Struct, frozen=True, kw_only=True):
-    """The owner of links, domains, event configurations, webhooks and keys."""
+    """The owner of links, domains, event configurations, webhooks and keys.
+
+    `cost_parameter` is stored only if it was chosen; None: clicks say nothing of their cost.
+    """
 
     id: UUID
     name: str
     created_at: datetime
+    cost_parameter: str | None = COST_PARAMETER
 
 
 class Accounts:
@@ -34,7 +42,9 @@ class Accounts:
         account = Account(id=new_id(), name=name, created_at=now())
 
         async def work(session: MongoSession) -> None:
-            await self._accounts.insert_one(as_document(account), session=session)
+            row = as_document(account)
+            del row[COST_FIELD]
+            await self._accounts.insert_one(row, session=session)
             await complete_at_creation(self._database, account.id, session)
 
         await run_in_transaction(self._database, work)
@@ -48,6 +58,15 @@ class Accounts:
         """Rename an account and return it. Raises NotFound if there is none."""
         change = {"$set": {"name": name}}
         row = await updated(self._accounts, {"_id": account_id}, change, "account")
+        return as_struct(Account, row)
+
+    async def set_cost_parameter(self, account_id: UUID, name: str | None) -> Account:
+        """Choose the parameter of costs and return the account. Raises NotFound if there is none.
+
+        Drains follow within `KNOWN_FOR` (`accounts/time_zones`).
+        """
+        chosen = {"$unset" if name == COST_PARAMETER else "$set": {COST_FIELD: name}}
+        row = await updated(self._accounts, {"_id": account_id}, chosen, "account")
         return as_struct(Account, row)
 
     async def names(self, ids: Collection[UUID]) -> dict[UUID, str]:

@@ -9,6 +9,7 @@ class Click(JournalRecord, frozen=True, tag="c"):
     - Ids are the 16 bytes of a UUID. `at` is in milliseconds since the epoch.
     - `domain_name` is empty on the default domain. A missing header is empty.
     - `link_utm` has the `utm_` parameters of the link's destination (`links/destination`).
+    - `cost` is the link's `cost_per_click`.
     - `test`: the account tried its link. No visitor can set it.
     """
 
@@ -25,6 +26,7 @@ class Click(JournalRecord, frozen=True, tag="c"):
     query: str
     link_utm: str = ""
     test: bool = False
+    cost: str | None = None
 
     @property
     def partition_key(self) -> bytes:

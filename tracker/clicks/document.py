@@ -5,6 +5,7 @@ from typing import Annotated, Any, Final, Generic, NotRequired, TypedDict, TypeV
 from uuid import UUID
 
 import msgspec
+from bson import Decimal128
 from msgspec import Meta
 
 from tracker.visitor_dimensions import NAMES, UNKNOWN
@@ -32,12 +33,20 @@ class VisitorFields(TypedDict, total=False):
     os: str
 
 
-class ClickDocument(VisitorFields, SourceFields):
+class CostFields(TypedDict, total=False):
+    """The cost of a click, in the account's currency; `cost_unknown` if its parameter is none."""
+
+    cost: Decimal128
+    cost_unknown: bool
+
+
+class ClickDocument(VisitorFields, SourceFields, CostFields):
     """A stored click. Ids are the 16 bytes of a UUID.
 
     - `unique`: the visitor's first on the link and day.
     - `bot`: the reason why it counts as a bot's; None for a person's.
     - `address`: stored only with STORE_IP.
+    - `ad_ids`: the ids that ad platforms have given the click, by parameter.
     - `test`: True for tests, which count nowhere. Other clicks lack it.
     - `import_id`: only of visits that an import brought (`imports/visits`).
     """
@@ -54,6 +63,7 @@ class ClickDocument(VisitorFields, SourceFields):
     query: str
     stored_at: NotRequired[datetime]
     address: NotRequired[str]
+    ad_ids: NotRequired[dict[str, str]]
     test: NotRequired[bool]
     import_id: NotRequired[bytes]
 

@@ -1,19 +1,44 @@
 """Enrichment: the values derived from a click, and its document in MongoDB."""
 
+import re
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, Final, cast
 
+from bson import Decimal128
+
 from tracker.clicks.bots import bot_reason
 from tracker.clicks.click import Click
 from tracker.clicks.country import Countries
-from tracker.clicks.document import ClickDocument
+from tracker.clicks.document import ClickDocument, CostFields
 from tracker.clicks.sources import referrer_host
 from tracker.clicks.user_agent import describe
 from tracker.clock import moment
 from tracker.links.utm import utm_values
 from tracker.stores.mongodb.documents import StoredId, shared_id
+from tracker.syntax.amounts import cost_in
+from tracker.syntax.unfilled import unfilled
+from tracker.syntax.url import parameter
 from tracker.visitor_dimensions import CACHED_VISITS, Agent, values_of
+
+COST_PARAMETER: Final = "cost"
+"""The parameter with the cost of a click, unless the account has chosen another or none."""
+
+AD_IDS: Final = (
+    "gclid",
+    "gbraid",
+    "wbraid",
+    "fbclid",
+    "ttclid",
+    "msclkid",
+    "twclid",
+    "li_fat_id",
+)
+MAX_AD_ID_CHARACTERS: Final = 512
+"""A longer id is left out: cut, it would name nothing."""
+
+_IN_EACH_AD_ID: Final = "id="
+_AD_ID: Final = re.compile(rf"(?:^|&)({'|'.join(AD_IDS)})=")
 
 
 class Enrichment:
@@ -28,7 +53,7 @@ class Enrichment:
         country = self._countries.look_up(address, edge_country)
         return values_of(country, describe(user_agent))
 
-    def document(self, click: Click) -> ClickDocument:
+    def document(self, click: Click, cost_parameter: str | None = COST_PARAMETER) -> ClickDocument:
         """Return the click's document. Raises ValueError if an id is not 16 bytes.
 
         `unique` is False until other clicks are known. Ids have the driver's type: converting them
@@ -52,6 +77,10 @@ class Enrichment:
             document.update(utm_values(click.link_utm))  # type: ignore[typeddict-item]
         if "utm_" in click.query:  # the visitor's parameters win
             document.update(utm_values(click.query))  # type: ignore[typeddict-item]
+        if click.cost is not None or (cost_parameter and cost_parameter in click.query):
+            document.update(_cost(click, cost_parameter))  # type: ignore[typeddict-item]
+        if _IN_EACH_AD_ID in click.query and (ad_ids := _ad_ids(click.query)):
+            document["ad_ids"] = ad_ids
         if self._store_ip:
             document["address"] = click.address
         if click.test:
@@ -73,3 +102,27 @@ def _template(country: str, agent: Agent) -> ClickDocument:
     fields: dict[str, Any] = dict.fromkeys(_FIELDS)
     fields |= {"unique": False, **values_of(country, agent)}
     return cast(ClickDocument, fields)
+
+
+def _cost(click: Click, name: str | None) -> CostFields:
+    """Return what the click says of its cost, else the link's."""
+    if name and f"&{name}=" in f"&{click.query}":
+        sent = _money(parameter(click.query, name))
+        return {"cost_unknown": True} if sent is None else {"cost": sent}
+    return {} if (of_link := _money(click.cost or "")) is None else {"cost": of_link}
+
+
+@lru_cache(maxsize=CACHED_VISITS)
+def _money(text: str) -> Decimal128 | None:
+    cost = cost_in(text)
+    return None if cost is None else Decimal128(cost)
+
+
+def _ad_ids(query: str) -> dict[str, str]:
+    """Return the ids that are no macros. The first of each name counts."""
+    found = {}
+    for name in _AD_ID.findall(query):
+        text = parameter(query, name)
+        if text.isprintable() and len(text) <= MAX_AD_ID_CHARACTERS and not unfilled(text):
+            found[name] = text
+    return {name: text for name, text in found.items() if text}

@@ -292,4 +292,5 @@ def _click(visit: Visit, link: CachedLink, click_id: bytes, at: int, link_utm: s
         edge_country=headers.edge_country,
         query=visit.query[:MAX_QUERY_CHARACTERS],
         link_utm=link_utm,
+        cost=None if link.options is None else link.options.cost,
     )

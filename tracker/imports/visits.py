@@ -161,7 +161,7 @@ class ImportedVisits:
         found: dict[bytes, ClickDocument] = {}
         stored_at, import_id = now(), StoredId(origin.id.bytes)
         for number, (link, visit) in enumerate(visits):
-            click = self._enrichment.document(_click(origin, link, visit))
+            click = self._enrichment.document(_click(origin, link, visit), None)
             if visit.is_bot or not visit.user_agent:
                 click["bot"] = _SOURCE_SAYS_BOT if visit.is_bot else None
             click["stored_at"], click["import_id"] = stored_at, import_id

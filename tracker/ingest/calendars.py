@@ -1,4 +1,4 @@
-"""The calendars in which a drain counts its accounts' days.
+"""The calendars in which a drain counts its accounts' days, and their parameters of costs.
 
 Guarantee: a drain counts each click and conversion in the calendar that reports read, however late
 it is. A cached calendar is right for what happened until some minutes after it was read
@@ -9,6 +9,7 @@ from collections.abc import Collection
 from datetime import UTC, datetime
 from typing import Final
 
+from tracker.accounts.accounts import COST_FIELD
 from tracker.accounts.time_zones import FIELDS, KNOWN_FOR, zones_from_row
 from tracker.calendar import DEFAULT_ZONE, Calendar, calendar_of
 from tracker.clock import now
@@ -19,21 +20,27 @@ from tracker.stores.mongodb.documents import stored_ids, with_byte_ids
 _MAX_ACCOUNTS: Final = 100_000
 """Accounts whose calendars stay in memory; beyond it the cache is emptied."""
 
+_READ: Final = (*FIELDS, COST_FIELD)
 _UTC: Final = calendar_of(DEFAULT_ZONE)
 
 
 class AccountCalendars:
-    """One drain's cache of its accounts' calendars."""
+    """One drain's cache of its accounts' calendars.
+
+    `cost_parameters` has the choices of accounts that have made one; None: no parameter.
+    """
 
     def __init__(self, mongodb: MongoDB) -> None:
         self._database = mongodb.database
         self._cached: dict[bytes, Calendar] = {}
+        self.cost_parameters: dict[bytes, str | None] = {}
         self._right_until = datetime.min.replace(tzinfo=UTC)
 
     async def get(self, account_ids: Collection[bytes], newest: datetime) -> Calendars:
         """Return the calendars, other than UTC, for clicks and conversions up to `newest`."""
         if newest >= self._right_until or len(self._cached) > _MAX_ACCOUNTS:
             self._cached, self._right_until = {}, now() + KNOWN_FOR
+            self.cost_parameters = {}
         cached = self._cached
         if missing := [one for one in account_ids if one not in cached]:
             cached.update(await self._read(missing))
@@ -43,8 +50,10 @@ class AccountCalendars:
         found = dict.fromkeys(account_ids, _UTC)
         accounts = with_byte_ids(self._database["accounts"])
         # Nearly all have none of the fields, and are not sent.
-        with_any = [{name: {"$exists": True}} for name in FIELDS]
+        with_any = [{name: {"$exists": True}} for name in _READ]
         matching = {"_id": {"$in": stored_ids(account_ids)}, "$or": with_any}
-        async for row in accounts.find(matching, FIELDS):
+        async for row in accounts.find(matching, _READ):
             found[row["_id"]] = zones_from_row(row).calendar
+            if COST_FIELD in row:
+                self.cost_parameters[row["_id"]] = row[COST_FIELD]
         return found

@@ -14,6 +14,7 @@ import structlog
 
 from tracker.clicks.click import Click
 from tracker.clicks.document import ClickDocument
+from tracker.clicks.enrich import COST_PARAMETER
 from tracker.clicks.services import ClickServices
 from tracker.clock import moment, now
 from tracker.conversions.conversion import Conversion, Correction
@@ -132,13 +133,16 @@ class Drain:
         newest = moment(max((one.at for one in clicks), default=0))
         accounts = {one.account_id for one in clicks}
         calendars = await self._writer.calendars.get(accounts, newest)
+        costs = self._writer.calendars.cost_parameters
         stored_at = now()
         look_up = None
         try:
             for start in range(0, len(clicks), _RECORDS_PER_TURN):
                 by_people = []
                 for click in clicks[start : start + _RECORDS_PER_TURN]:
-                    made = documents[click.id] = self._enrichment.document(click)
+                    made = documents[click.id] = self._enrichment.document(
+                        click, costs.get(click.account_id, COST_PARAMETER)
+                    )
                     made["stored_at"] = stored_at
                     if made["bot"] is None:
                         if click.test:

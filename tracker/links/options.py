@@ -26,6 +26,7 @@ class LinkOptions(msgspec.Struct, frozen=True, kw_only=True):
     """The optional fields of a link. Times are in UTC; `starts_at` is before `expires_at`.
 
     `opening_clicks` is set by imports alone: the link's clicks elsewhere of which no day is known.
+    `cost_per_click` is as `syntax/amounts` writes it.
     """
 
     starts_at: datetime | None = None
@@ -41,6 +42,7 @@ class LinkOptions(msgspec.Struct, frozen=True, kw_only=True):
     external_id: str | None = None
     max_clicks: int | None = None
     paths: list[str] = []
+    cost_per_click: str | None = None
 
 
 NAMES: Final = LinkOptions.__struct_fields__
@@ -77,6 +79,12 @@ def password_key(hashed: str) -> bytes:
     return blake2b(hashed.encode(), digest_size=16, person=b"pass of a link").digest()
 
 
+def check_parameter(field: str, name: str) -> None:
+    """Raises BadRequest, naming the field, if no parameter of visitors has the name."""
+    if not CLICK_PARAMETER.fullmatch(name) or name in ("s", "d"):
+        raise BadRequest(f"{field}: {CLICK_PARAMETER_RULE}")
+
+
 def check_paths(paths: Sequence[str], domain_id: UUID | None) -> None:
     """Raises BadRequest, naming both fields, if the default domain would have paths."""
     if paths and domain_id is None:
@@ -95,6 +103,7 @@ class RedirectOptions(msgspec.Struct, frozen=True, kw_only=True, array_like=True
     no_referrer: bool = False
     max_clicks: int | None = None
     password_key: bytes | None = None
+    cost: str | None = None
 
     @classmethod
     def of(cls, options: LinkOptions) -> Self | None:
@@ -110,6 +119,7 @@ class RedirectOptions(msgspec.Struct, frozen=True, kw_only=True, array_like=True
             no_referrer=options.no_referrer,
             max_clicks=options.max_clicks,
             password_key=None if hashed is None else password_key(hashed),
+            cost=options.cost_per_click,
         )
         return None if found == _USUAL else found
 

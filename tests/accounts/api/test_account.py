@@ -24,6 +24,7 @@ async def test_an_account_is_shown_with_every_rule_off(world: World) -> None:
         "time_zone_change": None,
         "currency": None,
         "conversion_rules": OFF,
+        "cost_parameter": "cost",
     }
 
 
@@ -45,6 +46,18 @@ async def test_each_rule_is_switched_on_and_off_separately(world: World) -> None
         shown = await world.api.get(f"{PATH}?accountId={world.account.id}")
         assert shown.json() == answer.json()
     assert (await world.api.patch(PATH, accountId=str(world.account.id))).json() == shown.json()
+
+
+async def test_an_account_chooses_the_parameter_with_the_cost_of_its_clicks(world: World) -> None:
+    for name in ("bid", None, "cost", "cost"):
+        answer = await world.api.patch(PATH, accountId=str(world.account.id), cost_parameter=name)
+        assert (answer.status, answer.json()["cost_parameter"]) == (200, name)
+    for wrong in ("", "a b", "s", "x" * 65, 7):
+        answer = await world.api.patch(PATH, accountId=str(world.account.id), cost_parameter=wrong)
+        assert (answer.status, "cost_parameter" in answer.error) == (400, True), wrong
+    entries, _ = await world.services.access.audit.page(world.account.id, 1, 10)
+    changes = [one.changes["cost_parameter"].after for one in entries]
+    assert changes == ["cost", None, "bid"]
 
 
 @each_case(

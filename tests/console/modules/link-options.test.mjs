@@ -11,6 +11,7 @@ const LINK = {
   starts_at: "2026-01-31T08:30:00.000Z",
   expires_at: null,
   max_clicks: 1000,
+  cost_per_click: 0.05,
   expired_url: "https://a.example/over",
   redirect_status: 307,
   click_parameter: "subid",
@@ -47,6 +48,7 @@ test("a number that is none is sent as it was typed, so that it is refused", () 
 test("a page names the options that a link uses", () => {
   assert.deepEqual(usedOptions(UNUSED), []);
   const used = Object.fromEntries(usedOptions({ ...LINK, clicks_left: 7 }));
+  assert.equal(used["Cost of a click"], "0.05");
   assert.equal(used["Most clicks"], "1,000, 7 left");
   assert.equal(used["Before and after"], "https://a.example/over");
   assert.equal(used["Pass on the visitor’s parameters"], "no");
@@ -55,15 +57,16 @@ test("a page names the options that a link uses", () => {
 
 test("a file gives links the options that the download writes", () => {
   const [read, other] = readLinks(
-    "destination_url,starts_at,max_clicks,redirect_status,pass_query,click_parameter,expired_url,paths\n" +
-      'a.example,2026-01-31T08:30:00.000Z,1000,307,FALSCH,subid,,"[""a/b"",""2024""]"\n' +
-      "a.example,,,,,,,2024\n",
+    "destination_url,starts_at,max_clicks,cost_per_click,redirect_status,pass_query,click_parameter,expired_url,paths\n" +
+      'a.example,2026-01-31T08:30:00.000Z,1000,0.05,307,FALSCH,subid,,"[""a/b"",""2024""]"\n' +
+      "a.example,,,,,,,,2024\n",
   ).rows;
   assert.deepEqual(other.link.paths, ["2024"]);
   assert.deepEqual(read.link, {
     destination_url: "https://a.example",
     starts_at: "2026-01-31T08:30:00.000Z",
     max_clicks: 1000,
+    cost_per_click: 0.05,
     redirect_status: 307,
     pass_query: false,
     click_parameter: "subid",

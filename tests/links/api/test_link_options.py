@@ -23,6 +23,7 @@ DEFAULTS: dict[str, Any] = {
     "notes": None,
     "external_id": None,
     "max_clicks": None,
+    "cost_per_click": None,
 }
 SET: dict[str, Any] = {
     "starts_at": "2026-01-31T09:30:00.125Z",
@@ -35,6 +36,7 @@ SET: dict[str, Any] = {
     "notes": "For the spring leaflet.\nPrinted 2,000 times.",
     "external_id": "Spring/ä 1",
     "max_clicks": 2000,
+    "cost_per_click": 0.0525,
 }
 
 
@@ -64,7 +66,8 @@ async def test_each_option_is_changed_by_itself_and_kept_in_the_history(world: W
         expected[name] = value
         assert (changed.status, options_of(changed.json())) == (200, expected), changed.error
         [entry, *_] = await audited(world.services, world.account)
-        assert (list(entry.changes), entry.changes[name].after) == ([name], value)
+        shown = str(value) if name == "cost_per_click" else value
+        assert (list(entry.changes), entry.changes[name].after) == ([name], shown)
 
 
 async def test_clicks_before_an_import_are_shown_and_nobody_can_set_them(world: World) -> None:
@@ -109,6 +112,10 @@ async def test_links_that_are_created_together_have_options_of_their_own(world: 
         ("max_clicks", 1_000_000_001, "max_clicks: must be a whole number"),
         ("max_clicks", 1.5, "max_clicks: must be a whole number"),
         ("max_clicks", "1,000", "max_clicks: must be a whole number"),
+        ("cost_per_click", "0.05", "cost_per_click: must be a number or null"),
+        ("cost_per_click", -0.01, "cost_per_click: must be from 0 to 1000000"),
+        ("cost_per_click", 1_000_001, "cost_per_click: must be from 0 to 1000000"),
+        ("cost_per_click", 0.0000001, "cost_per_click: at most 6 decimals"),
         ("notes", "n" * 2001, "notes: at most 2000 characters"),
         ("external_id", "", "external_id: 1 to 255 characters"),
         ("external_id", "\u200b ", "external_id: 1 to 255 characters"),

@@ -21,6 +21,7 @@ from tracker.conversions.rules import (
     checked_max_value,
 )
 from tracker.errors import NotFound
+from tracker.links.options import CLICK_PARAMETER, check_parameter
 from tracker.syntax.currency import checked_currency
 from tracker.web.call import Nothing
 from tracker.web.endpoint import Endpoints
@@ -48,6 +49,14 @@ _SentMaxPerClick = Annotated[
         description="how many conversions of one click and event configuration count; null: any "
         "number",
         extra_json_schema={"type": ["integer", "null"], "minimum": 1, "maximum": MAX_PER_CLICK},
+    ),
+]
+
+CostParameter = Annotated[
+    str,
+    Meta(
+        description="the parameter of a click with its cost, within five minutes; null: none",
+        extra_json_schema={"pattern": f"^{CLICK_PARAMETER.pattern}$"},
     ),
 ]
 
@@ -86,6 +95,7 @@ class AccountRecord(msgspec.Struct, kw_only=True):
         Meta(description="of its money, by ISO 4217; null: units of the account's own"),
     ]
     conversion_rules: ConversionRulesRecord
+    cost_parameter: CostParameter | None
 
 
 class ChangeConversionRules(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
@@ -123,6 +133,7 @@ class ChangeAccount(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
         | UnsetType
     ) = UNSET
     conversion_rules: ChangeConversionRules | UnsetType = UNSET
+    cost_parameter: CostParameter | UnsetType | None = UNSET
 
     def __post_init__(self) -> None:
         if self.name is not UNSET:
@@ -131,6 +142,8 @@ class ChangeAccount(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
             self.time_zone = checked_zone(self.time_zone)
         if self.currency is not UNSET:
             self.currency = checked_currency("currency", self.currency)
+        if isinstance(self.cost_parameter, str):
+            check_parameter("cost_parameter", self.cost_parameter)
 
 
 @endpoint("GET", "/api/account", "account:read")
@@ -168,6 +181,9 @@ async def change(call: AccountCall[Nothing, ChangeAccount]) -> AccountRecord:
     if call.body.name not in (UNSET, account.name):
         changes["name"] = FieldChange(before=account.name, after=call.body.name)
         account = await services.accounts.rename(account.id, str(call.body.name))
+    if (chosen := call.body.cost_parameter) not in (UNSET, account.cost_parameter):
+        before, account = account, await services.accounts.set_cost_parameter(account.id, chosen)
+        changes |= differences(before, account)
     calendar = await _change_zone(call, changes)
     if changes:
         target = AuditObject(kind="account", id=account.id, name=account.name)

@@ -1,6 +1,7 @@
 """The options of a link in requests, and the rules of each."""
 
 from datetime import datetime
+from decimal import Decimal
 from typing import Annotated, Any, Final
 
 import msgspec
@@ -10,12 +11,13 @@ from tracker.access.passwords import Passwords
 from tracker.errors import BadRequest
 from tracker.links.options import (
     CLICK_PARAMETER,
-    CLICK_PARAMETER_RULE,
     NAMES,
     LinkOptions,
     RedirectStatus,
+    check_parameter,
 )
 from tracker.public_url import EVERYWHERE, is_everywhere
+from tracker.syntax.amounts import DECIMALS, MAX_COST, cost_text
 from tracker.syntax.invisible import check_visible, stripped
 from tracker.syntax.url import check_url
 from tracker.syntax.url_path import MAX_NAME_BYTES, name_of, written
@@ -85,6 +87,17 @@ MaxClicks = Annotated[
     int, Meta(ge=1, le=MAX_CLICKS, description="people's clicks until it has expired; null: any")
 ]
 
+_COST: Final = "what a click of the link costs, unless the click says it; null: not known"
+# Any, because msgspec would accept a number in a string too.
+SentCost = Annotated[
+    Any,
+    Meta(
+        description=f"{_COST}; at most {DECIMALS} decimals",
+        extra_json_schema={"type": ["number", "null"], "minimum": 0, "maximum": MAX_COST},
+    ),
+]
+Cost = Annotated[Decimal, Meta(description=_COST)]
+
 
 class OptionsIn(msgspec.Struct, kw_only=True):
     """The options of a link to create or to change."""
@@ -100,6 +113,7 @@ class OptionsIn(msgspec.Struct, kw_only=True):
     notes: Notes | UnsetType | None = UNSET
     max_clicks: MaxClicks | UnsetType | None = UNSET
     paths: Paths | UnsetType = UNSET
+    cost_per_click: SentCost = UNSET
 
 
 def options_of(body: OptionsIn) -> LinkOptions:
@@ -136,9 +150,9 @@ def check_options_in(body: OptionsIn) -> None:
         check_visible(EXPIRED_URL, body.expired_url)
         check_url(EXPIRED_URL, body.expired_url)
     if isinstance(body.click_parameter, str):
-        name = body.click_parameter
-        if not CLICK_PARAMETER.fullmatch(name) or name in ("s", "d"):
-            raise BadRequest(f"click_parameter: {CLICK_PARAMETER_RULE}")
+        check_parameter("click_parameter", body.click_parameter)
+    if body.cost_per_click not in (UNSET, None):
+        body.cost_per_click = cost_text("cost_per_click", body.cost_per_click)
     if isinstance(body.notes, str):
         body.notes = body.notes.strip() or None
         if body.notes is not None and len(body.notes) > MAX_NOTES_CHARACTERS:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
+from decimal import Decimal
 from typing import Annotated, Final
 from uuid import UUID
 
@@ -14,6 +15,7 @@ from tracker.links.api.option_schema import (
     EXPIRES,
     STARTS,
     ClickParameter,
+    Cost,
     ExpiredUrl,
     MaxClicks,
     NoReferrer,
@@ -77,6 +79,7 @@ class ShortLink(msgspec.Struct, kw_only=True):
     max_clicks: MaxClicks | None
     clicks_left: Annotated[int, Meta(description="of max_clicks, as stored; null: no limit")] | None
     paths: Paths
+    cost_per_click: Cost | None
 
 
 def records(
@@ -126,6 +129,7 @@ def _record(
         max_clicks=link.max_clicks,
         clicks_left=link.max_clicks and max(0, link.max_clicks - used.get(link.id, 0)),
         paths=link.paths,
+        cost_per_click=None if link.cost_per_click is None else Decimal(link.cost_per_click),
     )
 
 

@@ -11,7 +11,7 @@ import { stripped } from "console/links/invisible";
 
 /**
  * `unused` is the value of a link without the option. A `time` is typed as the account's clocks
- * show it, a `number` as digits, `lines` are texts; `options` are the choices, a `checkbox` is true
+ * show it, a `number` as digits, `money` with decimals, `lines` are texts; `options` are the choices, a `checkbox` is true
  * or false, else it is a text.
  */
 export const OPTIONS = [
@@ -38,6 +38,14 @@ export const OPTIONS = [
     number: true,
     inputmode: "numeric",
     hint: "Of people: bots and previews use none.",
+  },
+  {
+    name: "cost_per_click",
+    label: "Cost of a click",
+    unused: null,
+    money: true,
+    inputmode: "decimal",
+    hint: "What you pay for it, such as 0.05. The visitor’s parameter cost overrules it.",
   },
   {
     name: "expired_url",
@@ -126,17 +134,17 @@ function listIn(text) {
   }
 }
 
-function sent({ unused, time, options, number, checkbox, lines }, value) {
+function sent({ unused, time, options, number, money, checkbox, lines }, value) {
   if (checkbox) return value;
   if (lines) return linesOf(value);
   if (value.trim() === "") return unused;
   if (time) return momentOf(value, zone());
-  return options || number ? numberIn(value.trim()) : value.trim();
+  return options || number || money ? numberIn(value.trim()) : value.trim();
 }
 
 /** Return a number, or a text that is none: the API refuses it by its name. */
 function numberIn(text) {
-  return /^\d+$/.test(text) ? Number(text) : text;
+  return /^\d+(\.\d+)?$/.test(text) ? Number(text) : text;
 }
 
 function zone() {
@@ -166,7 +174,7 @@ function PasswordField({ link, password, set, error }) {
 export function OptionFields({ link, fields, set, password, setPassword, error, open }) {
   // Many links have no password and no path in common.
   const shown = setPassword ? OPTIONS : OPTIONS.filter(({ lines }) => !lines);
-  const list = shown.map(({ unused: _, lines: __, time, number: ___, ...row }) => ({
+  const list = shown.map(({ unused: _, lines: __, time, number: ___, money: ____, ...row }) => ({
     ...row,
     ...(time && { type: "datetime-local" }),
   }));
@@ -185,10 +193,11 @@ export function OptionFields({ link, fields, set, password, setPassword, error, 
 /** Return [label, text] of each option that a link uses. */
 export function usedOptions(link) {
   return OPTIONS.filter(({ name, unused }) => !isSame(link[name] ?? unused, unused)).map(
-    ({ name, label, time, number, checkbox, lines }) => {
+    ({ name, label, time, number, money, checkbox, lines }) => {
       const value = link[name];
       if (checkbox) return [label, value ? "yes" : "no"];
       if (lines) return [label, value.join(", ")];
+      if (money) return [label, format.money(value)];
       if (number)
         return [label, `${format.number(value)}, ${format.number(link.clicks_left)} left`];
       return [label, time ? format.time(value) : String(value)];
@@ -200,11 +209,11 @@ export function usedOptions(link) {
 export function optionsIn(cells, truth) {
   const given = OPTIONS.filter(({ name }) => cells[name]);
   return Object.fromEntries(
-    given.map(({ name, options, number, checkbox, lines }) => {
+    given.map(({ name, options, number, money, checkbox, lines }) => {
       const text = cells[name];
       if (checkbox) return [name, truth(text)];
       if (lines) return [name, listIn(text)];
-      return [name, options || number ? numberIn(text) : text];
+      return [name, options || number || money ? numberIn(text) : text];
     }),
   );
 }
