@@ -50,6 +50,11 @@ async def test_the_log_is_filtered_by_its_address(
             await page.get_by_role("link", name="CSV").click()
         _, row = Path(await (await downloading.value).path()).read_text().splitlines()
         assert ",12.50," in row
+        await page.get_by_role("button", name="For ad platforms").click()
+        async with page.expect_download() as downloading:
+            await page.get_by_role("menuitem", name="Google Ads").click()
+        [head] = Path(await (await downloading.value).path()).read_text().splitlines()
+        assert head.startswith("Google Click ID,")
         await page.get_by_label("State").select_option("Every state")
         await page.get_by_label("Event configuration").select_option("Purchase")
         await expect(rows.get_by_role("link", name="Spring")).to_be_visible()

@@ -120,7 +120,9 @@ async def test_only_a_list_may_be_json_and_an_unknown_form_is_400(
 
 
 def test_every_list_that_is_a_file_too_has_an_export() -> None:
-    assert [f"{one.path}/export" for one in EXPORTING] == [one.path for one in FILES]
+    assert [f"{one.path}/export" for one in EXPORTING] == [
+        one.path for one in FILES if "/export/" not in one.path
+    ]
 
 
 async def test_an_export_has_the_rows_of_the_list_as_a_file(world: World) -> None:

@@ -10,7 +10,7 @@ from uuid import UUID
 import msgspec
 
 from tracker.access.principal import Principal
-from tracker.web.call import AnswerWithHeaders, Nothing
+from tracker.web.call import AnswerWithHeaders, Call, Nothing
 from tracker.web.export import MEDIA_TYPES, Export
 from tracker.web.handler import Handler
 from tracker.web.limits import MAX_BODY_BYTES, MAX_IGNORED_BODY_BYTES, MAX_UPLOAD_BYTES
@@ -195,6 +195,11 @@ class Endpoints:
 
         return add
 
+    def file(self, path: str, access: str, export: Export, query: type[msgspec.Struct]) -> None:
+        """Declare a GET that answers an export alone."""
+        self("GET", path, access, summary=export.summary, export=export)(_no_page)
+        self.rows[-2:] = [self.rows[-1]._replace(path=path, query=query)]
+
     def upload(
         self, path: str, access: str, receive: Receive, operation_id: str
     ) -> Callable[[Run], Run]:
@@ -208,6 +213,10 @@ class Endpoints:
             return run
 
         return add
+
+
+async def _no_page(_: Call[Any, Nothing, Nothing]) -> None:
+    raise NotImplementedError
 
 
 def _annotations(run: Callable[..., Any]) -> tuple[Any, Any, tuple[Any, ...]]:

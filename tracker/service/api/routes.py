@@ -22,6 +22,7 @@ from tracker.clicks.api import click
 from tracker.conversions.api import event, event_configs, unknown_words
 from tracker.conversions.api.event_schema import EVENT_SCHEMAS
 from tracker.feeds.api import (
+    ad_exports,
     clicks,
     conversion_delays,
     conversion_warnings,
@@ -95,7 +96,7 @@ _DECLARING = (
         testing,
     ),
     *(clicks, conversions, corrections, conversion_delays, conversion_warnings),
-    refused_postbacks,
+    *(refused_postbacks, ad_exports),
     *(webhooks, templates, statistics, deliveries),
     *(imports, cut_over),
     *(keys, account, audit, members, invitations),

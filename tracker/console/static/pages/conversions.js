@@ -22,6 +22,7 @@ import { route, setQuery } from "console/core/route";
 import { can, session } from "console/core/session";
 import { loadAll } from "console/parts/all";
 import { DayInput } from "console/parts/day-input";
+import { AdExports } from "console/conversions/ad-exports";
 import {
   ConversionState,
   ConversionStatus,
@@ -53,6 +54,7 @@ export default function Conversions() {
     >
       <a class="button" href="/console/conversions/refused">Refused postbacks</a>
       <${CsvButton} path="/api/conversions" query=${filters} />
+      <${AdExports} filters=${filters} />
       <${Button} icon="refresh" onClick=${first.reload}>Refresh<//>
     <//>
     <${WarningsNote} />
