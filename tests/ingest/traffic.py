@@ -58,7 +58,8 @@ def _click(random: Random, account_id: UUID, link_id: UUID) -> Click:
         at=AT_MS + random.choice((0, DAY)),
         address=f"198.51.100.{random.randrange(4)}",
         user_agent=random.choice(AGENTS),
-        query=random.choice(("", "utm_source=news&utm_term=")),
+        query=random.choice(("", "utm_source=news&utm_term=", "cost=0.0525", "cost={bid}")),
+        cost=random.choice((None, "0.25")),
         test=random.random() < 0.1,
     )
 

@@ -34,11 +34,16 @@ FURTHER_MEASURES: Final = (*_FURTHER, *(f"bot_{name}" for name in _FURTHER))
 """Measures of events that are not approved, or refunded in part, or in another currency than the
 account's. Most accounts have none, so they are read only where `FURTHER` shows that there are."""
 
-FURTHER: Final = "further"
-"""The measure of rollups that counts the events with any of FURTHER_MEASURES."""
+_COSTS: Final = ("costed", "cost_unknown", "cost")
+COST_MEASURES: Final = (*_COSTS, *(f"bot_{name}" for name in _COSTS))
+"""Measures of clicks with a known cost (`costed`), or one that is not: read as those above. A table
+may have further costs added to `cost`; reports take it for known where `costed` is above 0."""
 
-MEASURES: Final = (*CLICK_MEASURES, *EVENT_MEASURES, *FURTHER_MEASURES)
-MONEY: Final = frozenset(name for name in MEASURES if name.endswith(("value", "payout")))
+FURTHER: Final = "further"
+"""The measure of rollups that counts the events and clicks with any of these measures."""
+
+MEASURES: Final = (*CLICK_MEASURES, *EVENT_MEASURES, *FURTHER_MEASURES, *COST_MEASURES)
+MONEY: Final = frozenset(name for name in MEASURES if name.endswith(("value", "payout", "cost")))
 UNATTRIBUTED: Final = "unattributed"
 """The measure of conversions without a click. Stored counts never have it
 (`reports/joint_counts/unattributed`)."""

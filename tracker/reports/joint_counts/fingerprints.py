@@ -8,15 +8,16 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence, Set
 from typing import Any, Final, NamedTuple
 
-from tracker.reports.columns import CLICK_MEASURES, COUNTED_ONCE, FURTHER, Columns
+from tracker.reports.columns import CLICK_MEASURES, COST_MEASURES, COUNTED_ONCE, FURTHER, Columns
 from tracker.reports.dimensions import DocumentKind
 from tracker.reports.periods import Period
 from tracker.reports.rollups.layout import CHANGES, CORRECTIONS
+from tracker.reports.rollups.money import whole_number
 from tracker.reports.rollups.shared_rollups import SharedRollups
 from tracker.stores.mongodb.reads import MongoReads
 
 _OF_ALL: Final = (*CLICK_MEASURES, "conversions", CHANGES, CORRECTIONS, FURTHER)
-_SUMMED: Final = (*_OF_ALL, *COUNTED_ONCE[1:])
+_SUMMED: Final = (*_OF_ALL, *COUNTED_ONCE[1:], *COST_MEASURES)
 """The last are read only where FURTHER is: most accounts have none."""
 
 _TOTALS: Final = [f"total.{name}" for name in _SUMMED]
@@ -38,6 +39,12 @@ class Fingerprint(NamedTuple):
     pending: int = 0
     rejected: int = 0
     refunded: int = 0
+    costed: int = 0
+    cost_unknown: int = 0
+    cost: int = 0
+    bot_costed: int = 0
+    bot_cost_unknown: int = 0
+    bot_cost: int = 0
 
     @property
     def events(self) -> int:
@@ -74,8 +81,12 @@ class Fingerprint(NamedTuple):
         return self.count(documents) - counted
 
     def missing(self, counted: Columns) -> dict[str, int]:
-        """Return the clicks that `counted` lacks since retention deleted them, by measure."""
-        by_measure = {name: getattr(self, name) - counted.total(name) for name in CLICK_MEASURES}
+        """Return the clicks that `counted` lacks since retention deleted them, by measure.
+
+        Their costs are in it if there are any.
+        """
+        measures = (*CLICK_MEASURES, *(COST_MEASURES if self.further else ()))
+        by_measure = {name: getattr(self, name) - counted.total(name) for name in measures}
         return by_measure if any(by_measure.values()) else {}
 
 
@@ -141,7 +152,9 @@ class Fingerprints:
             rows = await self._reader.aggregate(
                 "rollups", [match, {"$group": {"_id": month, **sums}}]
             )
-            self._months |= {row["_id"]: [int(row[name]) for name in names] for row in rows}
+            self._months |= {
+                row["_id"]: [whole_number(row[name]) for name in names] for row in rows
+            }
             if not any(row[FURTHER] for row in rows):
                 return
 
@@ -162,4 +175,4 @@ class Fingerprints:
 
 def _add(sums: list[int], cell: Mapping[str, int]) -> None:
     for number, name in enumerate(_SUMMED if FURTHER in cell else _OF_ALL):
-        sums[number] += int(cell.get(name, 0))
+        sums[number] += whole_number(cell.get(name, 0))

@@ -43,7 +43,7 @@ _COUNTED: Final[Mapping[DocumentKind, Mapping[str, Any]]] = {
     "events": {"status": {"$in": list(COUNTED)}},
 }
 MEASURED_FIELDS: Final[Mapping[DocumentKind, Sequence[str]]] = {
-    "clicks": ("bot", "unique"),
+    "clicks": ("bot", "unique", "cost", "cost_unknown"),
     "events": ("bot", "value", "payout", "link_id", "reported", "currency", "refunded_value"),
 }
 """The fields from which documents are measured. An event without a link has no click."""
@@ -95,7 +95,7 @@ def _batch_size(names: Sequence[str]) -> int:
 
 
 def with_missing(table: Columns, missing: dict[str, int], names: Sequence[str]) -> Columns:
-    """Add the clicks that retention has deleted: unknown values, in the first hour."""
+    """Add the clicks that retention has deleted, and their costs, as unknown in the first hour."""
     if not missing:
         return table
     values = ["00" if name == HOUR else UNKNOWN for name in names]
@@ -159,7 +159,21 @@ def _text(name: str, links: Sequence[UUID], value: Any) -> str:
 
 def _of_clicks(rows: Sequence[Mapping[str, Any]]) -> dict[str, Numbers]:
     bots, unique = _flags(rows, "bot"), _flags(rows, "unique")
-    return {"clicks": 1 - bots, "unique": unique * (1 - bots), "bots": bots}
+    found = {"clicks": 1 - bots, "unique": unique * (1 - bots), "bots": bots}
+    return found | _costs_of(rows, bots)
+
+
+def _costs_of(rows: Sequence[Mapping[str, Any]], bots: Numbers) -> dict[str, Numbers]:
+    """Return the costs of clicks, if any has one or should have."""
+    if not any("cost" in row or "cost_unknown" in row for row in rows):
+        return {}
+    amounts = [billionths(row["cost"]) if "cost" in row else 0 for row in rows]
+    found = {
+        "costed": np.array(["cost" in row for row in rows], np.int64),
+        "cost_unknown": np.array(["cost_unknown" in row for row in rows], np.int64),
+        "cost": np.array(amounts, object),
+    }
+    return found | {f"bot_{name}": bots * numbers for name, numbers in found.items()}
 
 
 def _of_events(rows: Sequence[Mapping[str, Any]]) -> dict[str, Numbers]:

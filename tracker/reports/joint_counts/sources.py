@@ -10,7 +10,13 @@ from typing import Final, NamedTuple
 
 from tracker.errors import BadRequest
 from tracker.reports import limits
-from tracker.reports.columns import CLICK_MEASURES, EVENT_MEASURES, FURTHER_MEASURES, Columns
+from tracker.reports.columns import (
+    CLICK_MEASURES,
+    COST_MEASURES,
+    EVENT_MEASURES,
+    FURTHER_MEASURES,
+    Columns,
+)
 from tracker.reports.counted import COUNTED_DIMENSIONS, dimensions_in, of_kind
 from tracker.reports.dimensions import DOCUMENT_KINDS, HOUR, LINK, DocumentKind
 from tracker.reports.joint_counts.documents import DocumentScans
@@ -204,10 +210,9 @@ class CountSources:
             return None
         if LINK in names:  # a month of 20,000 links takes as long as a million clicks
             await self._run.before_counting()
-        measures: Sequence[str] = CLICK_MEASURES
-        if of == "events":
-            has_further = self.fingerprints.of(period).further
-            measures = (*EVENT_MEASURES, *(FURTHER_MEASURES if has_further else ()))
+        measures: list[str] = [*(CLICK_MEASURES if of == "clicks" else EVENT_MEASURES)]
+        if self.fingerprints.of(period).further:
+            measures += COST_MEASURES if of == "clicks" else FURTHER_MEASURES
         query = RollupQuery(
             matching=self.scope.rollups(selection.of),
             selection=selection,

@@ -18,7 +18,7 @@ from tracker.clicks.document import NO_TEST
 from tracker.conversions.document import COUNTED
 from tracker.reports.limits import RECOUNT_SECONDS
 from tracker.reports.rollups.layout import RollupId, Sums, of_zone, stored_sums
-from tracker.reports.rollups.money import EXACT, differ
+from tracker.reports.rollups.money import EXACT, differ, whole_number
 from tracker.reports.rollups.rollup import Rollup
 from tracker.stores.mongodb.reads import MongoReads
 
@@ -112,9 +112,14 @@ async def _count_clicks(
     since = {"$divide": [{"$subtract": ["$at", start]}, _HOUR_MS]}
     values = {name: f"${name}" for name in _CLICK_VALUES}
     key = {**values, "hour": {"$floor": since}, "bot": {"$ne": ["$bot", None]}}
+    costs: dict[str, Any] = {
+        "costed": {"$sum": {"$cond": [{"$gt": ["$cost", None]}, 1, 0]}},
+        "unknown": {"$sum": {"$cond": ["$cost_unknown", 1, 0]}},
+        "cost": {"$sum": "$cost"},
+    }
     stages: list[Mapping[str, Any]] = [
         {"$match": {**_of_day(account_id, day, calendar), **NO_TEST}},
-        {"$group": {"_id": key, "count": {"$sum": 1}}},
+        {"$group": {"_id": key, "count": {"$sum": 1}, **costs}},
     ]
     total = 0
     rows = reader.aggregate_each("clicks", stages, batchSize=_ROWS_PER_READ)
@@ -122,7 +127,10 @@ async def _count_clicks(
         group, total = row["_id"], total + row["count"]
         at = start + timedelta(hours=group.pop("hour"))
         bot = "bot" if group["bot"] else None
-        rollup.add_click({**group, "account_id": account_id, "at": at, "bot": bot}, row["count"])
+        click = {**group, "account_id": account_id, "at": at, "bot": bot}
+        rollup.add_click(click, row["count"])
+        if row["costed"] or row["unknown"]:
+            rollup.add_costs(click, row["costed"], row["unknown"], whole_number(row["cost"]))
     return total
 
 

@@ -19,8 +19,8 @@ Measures = tuple[tuple[str, ...], ...]
 """The measures that the count is added to, then the measures of each kind of money."""
 
 Numbers = Any
-"""A number of clicks; of events a list, with their number and the sum of each kind of money. Lists
-for clicks as well would cost 3 µs a click of many accounts."""
+"""A number of clicks; of events and costs a list, with their number and the sum of each kind of
+money. Lists for clicks as well would cost 3 µs a click of many accounts."""
 
 
 class DocumentAdditions:
@@ -89,12 +89,13 @@ class Group:
     garbage collection would free such circles.
     """
 
-    __slots__ = ("by_domain", "cells", "event", "measures")
+    __slots__ = ("by_domain", "cells", "event", "has_lists", "measures")
 
     def __init__(self, cells: tuple[str, ...], event: str, measures: Measures) -> None:
         self.cells = cells
         self.event = event
         self.measures = measures
+        self.has_lists = bool(event) or len(measures) > 1
         self.by_domain: dict[str, Numbers] = {}
 
     def numbers(self) -> Numbers:
@@ -102,12 +103,12 @@ class Group:
         if len(self.by_domain) == 1:
             [numbers] = self.by_domain.values()
             return numbers
-        if not self.event:
+        if not self.has_lists:
             return sum(self.by_domain.values())
         return [sum(of_domains) for of_domains in zip(*self.by_domain.values(), strict=True)]
 
     def by_measure(self, numbers: Numbers) -> Mapping[str, int]:
-        if not self.event:
+        if not self.has_lists:
             count: int = numbers
             return dict.fromkeys(self.measures[0], count)
         pairs = zip(self.measures, numbers, strict=True)

@@ -16,7 +16,10 @@ where a CELL has the measures that are not zero:
 - of conversions in another currency than the account's, in any status, `other_conversions`; of
   approved ones `other_value` and `other_payout`, in place of money elsewhere;
 - the share of bots in these, as `bot_conversions` and so on;
-- `further`: the number of events with any measure besides `conversions`, `value` and `payout`;
+- `costed` and `cost`: clicks with a known cost and its sum, bots' too; `cost_unknown`: clicks with
+  one that is not known;
+- `further`: the number of clicks with any of these, and of events with any measure besides
+  `conversions`, `value` and `payout`;
 - `changes` in `total` and `hour`: the number of subtracted events;
 - `corrections` in `total`, which recounts and removed clicks increment. Both only grow: they show
   that a value has moved although the sums are equal (`reports/joint_counts/fingerprints`).
@@ -46,7 +49,10 @@ from tracker.reports.limits import CACHED_PATHS
 from tracker.reports.rollups.money import decimal_of_billionths, whole_number
 
 MONEY: Final = ("value", "payout")
-"""The last part of the paths of money, which is in billionths here."""
+"""The kinds of money of events."""
+
+MONEY_ENDS: Final = (*MONEY, "cost")
+"""The ends of the paths of money, which is in billionths here."""
 
 DRAIN_NUMBER: Final = "slot"
 """The drain number, as it is stored in the `_id` of rollups and arrivals."""
@@ -100,7 +106,7 @@ def statement_of(
 
 def increments(sums: Sums) -> Mapping[str, int | Decimal128]:
     return {
-        path: decimal_of_billionths(number) if path.endswith(MONEY) else number
+        path: decimal_of_billionths(number) if path.endswith(MONEY_ENDS) else number
         for path, number in sums.items()
     }
 

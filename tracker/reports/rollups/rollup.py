@@ -45,6 +45,8 @@ def _with_bots(measures: Measures) -> Measures:
 
 
 _BOT_EVENTS: Final = _with_bots(_EVENTS)
+_COSTS: Final[Measures] = (("costed",), ("cost_unknown",), ("cost",))
+_BOT_COSTS: Final = _with_bots(_COSTS)
 
 _visitor_values: Final = itemgetter(*visitor_dimensions.NAMES)
 
@@ -113,6 +115,18 @@ class Rollup:
         day, hour = self._day_and_hour(click) if self._calendars else (at.toordinal(), at.hour)
         values = (hour, visitor)
         self._add(click["account_id"], day, link_id, domain_name, values, "", measures, count)
+        if "cost" in click:
+            self.add_costs(click, count, 0, count * billionths(click["cost"]))
+        elif "cost_unknown" in click:
+            self.add_costs(click, 0, count, 0)
+
+    def add_costs(self, click: Mapping[str, Any], costed: int, unknown: int, cost: int) -> None:
+        """Add the costs of clicks with the same values: how many are known, how many not."""
+        day, hour = self._day_and_hour(click)
+        values = (hour, visitor_dimensions.values_in(click))
+        measures = (*(_COSTS if click["bot"] is None else _BOT_COSTS), (FURTHER,))
+        of = (click["account_id"], day, click["link_id"], click["domain_name"], values, "")
+        self._add(*of, measures, costed, (unknown, cost, costed + unknown))
 
     def remove_click(self, click: Mapping[str, Any]) -> None:
         """Subtract a click. Its rollups count a correction: later sums may equal earlier ones."""
@@ -213,7 +227,7 @@ class Rollup:
         if of_link is None:
             of_link = self._link(account_id, day, link_id, domain_name)
         by_domain, by_group = group.by_domain, of_link.added
-        if event:
+        if event or money:
             self._has_events = True
             _add_sums(by_domain, domain_name, (count, *money))
             _add_sums(by_group, group, (count, *money))

@@ -16,7 +16,7 @@ from bson.raw_bson import RawBSONDocument
 from tracker.reports.dimensions import EVENT
 from tracker.reports.limits import CACHED_PATHS
 from tracker.reports.rollups.layout import (
-    MONEY,
+    MONEY_ENDS,
     Sums,
     event_cell,
     increments,
@@ -95,7 +95,7 @@ class Upsert(NamedTuple):
         if common is None:
             return fields | _fields(self.increments().items())
         cells, event, numbers = common
-        if any(name.endswith(MONEY) for name in numbers):  # Decimal128 has no hash.
+        if any(name.endswith(MONEY_ENDS) for name in numbers):  # Decimal128 has no hash.
             # Once for nine cells: of a Decimal128 the driver asks Python.
             numbers = RawBSONDocument(encode(numbers))
             fields |= _same_cells(cells, numbers)
@@ -117,7 +117,7 @@ class Upsert(NamedTuple):
                 return None
             sums = {**sums, **{one: sums.get(one, 0) + numbers[one] for one in numbers}}
         stored = {
-            name: decimal_of_billionths(number) if name.endswith(MONEY) else number
+            name: decimal_of_billionths(number) if name.endswith(MONEY_ENDS) else number
             for name, number in sums.items()
             if number
         }
