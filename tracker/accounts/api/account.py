@@ -182,8 +182,8 @@ async def change(call: AccountCall[Nothing, ChangeAccount]) -> AccountRecord:
         changes["name"] = FieldChange(before=account.name, after=call.body.name)
         account = await services.accounts.rename(account.id, str(call.body.name))
     if (chosen := call.body.cost_parameter) not in (UNSET, account.cost_parameter):
-        before, account = account, await services.accounts.set_cost_parameter(account.id, chosen)
-        changes |= differences(before, account)
+        old, account = account, await services.accounts.set_cost_parameter(account.id, chosen)
+        changes |= differences(old, account)
     calendar = await _change_zone(call, changes)
     if changes:
         target = AuditObject(kind="account", id=account.id, name=account.name)
