@@ -32,7 +32,7 @@ ORDER = (
     ("tracker.conversions",),
     ("tracker.accounts",),
     ("tracker.reports", "tracker.webhooks"),
-    ("tracker.feeds", "tracker.sharing"),
+    ("tracker.costs", "tracker.feeds", "tracker.sharing"),
     ("tracker.ingest", "tracker.live"),
     ("tracker.imports",),
     ("tracker.console",),

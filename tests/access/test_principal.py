@@ -73,4 +73,4 @@ def test_an_owner_has_every_scope_an_editor_works_and_a_viewer_reads() -> None:
     assert all(scope.endswith(":read") for scope in covered_by(Role.VIEWER))
     written = covered_by(Role.EDITOR) - covered_by(Role.VIEWER)
     work = ["links", "domains", "tags", "event_configs", "webhooks", "views", "shares"]
-    assert written == {f"{one}:write" for one in (*work, "conversions")}
+    assert written == {f"{one}:write" for one in (*work, "conversions", "costs")}

@@ -14,4 +14,5 @@ LISTS = {
     "password resets": ("GET", "/api/password-resets", "invitations"),
     "shares": ("GET", "/api/shares", "shares"),
     "views": ("GET", "/api/views", "views"),
+    "costs": ("GET", "/api/costs", "costs"),
 }

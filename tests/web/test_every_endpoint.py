@@ -47,6 +47,7 @@ UNAUDITED: Final = {
     "POST /api/conversions/bulk": "the example's conversion does not exist",
     "POST /api/domains/{id}/verify": "the example's domain is verified already",
     "POST /api/short-links/{id}/restore": "the example's link is not archived",
+    "POST /api/costs/{id}/restore": "the example's amount is the one that the cost has",
     "PATCH /api/members/{id}": "the example's role is the one that the member has",
 }
 

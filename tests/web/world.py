@@ -12,6 +12,7 @@ import msgspec
 import orjson
 
 from tests.factories import (
+    create_cost,
     create_event_config,
     create_link,
     create_member,
@@ -164,9 +165,14 @@ async def a_view(services: Services, account_id: UUID) -> UUID:
     return (await create_view(services, account_id)).id
 
 
+async def a_cost(services: Services, account_id: UUID) -> UUID:
+    return await create_cost(services, account_id)
+
+
 MAKERS: dict[str, Maker] = {
     "/api/shares/": a_share,
     "/api/views/": a_view,
+    "/api/costs/": a_cost,
     "/api/short-links/": a_short_link,
     "/api/short-links/external/": an_external_id,
     "/api/tags/": a_tag,

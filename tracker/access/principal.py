@@ -25,6 +25,7 @@ SCOPES: Final = (
     "audit",
     "shares",
     "views",
+    "costs",
 )
 """The resources that a scope can name, as in `links:read`, `links:write` or `links:*`."""
 

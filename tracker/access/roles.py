@@ -15,6 +15,7 @@ class Role(StrEnum):
 
 _EDITABLE: Final = (
     *("links", "domains", "tags", "event_configs", "conversions", "webhooks", "views", "shares"),
+    "costs",
 )
 _READABLE: Final = ("reports", "account", "members")
 

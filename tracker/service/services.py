@@ -13,6 +13,7 @@ from tracker.accounts import services as accounts
 from tracker.clicks import services as clicks
 from tracker.conversions import services as conversions
 from tracker.conversions.event_config import names_of_event_configs
+from tracker.costs import services as costs
 from tracker.feeds import services as feeds
 from tracker.http.access_log import AccessLog
 from tracker.imports import services as imports
@@ -187,6 +188,7 @@ class Services:
             allows_private=settings.webhook_allow_private,
         )
         self.reports = reports.build(stores=stores, public_url=public_url)
+        self.costs = costs.build(stores=stores, links=self.links, reports=self.reports)
         self.feeds = feeds.build(
             stores=stores,
             journal=self.journal,

@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from tracker.reports import arrays
+from tracker.reports import arrays, columns
+from tracker.reports.answers.costs import cost_parts
 from tracker.reports.answers.currencies import other_currencies
 from tracker.reports.answers.cut_reading import CutReading
 from tracker.reports.answers.names import NamedRows, named_rows, rows_with_text
@@ -83,8 +84,12 @@ async def _found(
     # Tests have no rollups to cut.
     read = CutReading if query.until is not None and query.tests != "only" else Reading
     selection = await selection_of(run, query)
-    table = await read(run, query, selection).table()
+    reading = read(run, query, selection)
+    table = await reading.table()
     others = await other_currencies(run, query, read, selection, table)
+    costs = await cost_parts(run, query, read, reading.names)
+    if costs is not None:
+        table = columns.joined([table, costs.table], reading.names)
     keyed = await by_tag(run, table) if query.group_by == TAG else table
     rows = await in_thread_if_large(
         keyed.rows, rows_of, keyed, query.group_by, query.bots, run.scope, run.host

@@ -20,6 +20,7 @@ from tracker.reports.answers.selection import Selection
 from tracker.reports.columns import FURTHER, Columns
 from tracker.reports.counted import needed_for
 from tracker.reports.dimensions import (
+    CURRENCY,
     DAY,
     DOCUMENT_KINDS,
     EVENT,
@@ -61,7 +62,7 @@ class Reading:
         self._selection = selection
         self._links = selection.links
         self.needed = needed_for(query.group_by, {*query.filters, *selection.crossed})
-        self._by_day = query.group_by in TIME
+        self._by_day = query.group_by in TIME or DAY in selection.crossed
         self.names = [*([DAY] if self._by_day else []), *self.needed]
 
     async def table(self) -> Columns:
@@ -160,7 +161,9 @@ class Reading:
         self, scope: ReportScope, by: Sequence[str], periods: Sequence[Period]
     ) -> list[Columns]:
         wanted = {name: one for name, one in self._selection.values.items() if name in by}
-        kinds: Sequence[DocumentKind] = ("events",) if self._selection.crossed else DOCUMENT_KINDS
+        kinds: Sequence[DocumentKind] = DOCUMENT_KINDS
+        if crossed := self._selection.crossed:
+            kinds = ("events",) if CURRENCY in crossed else ("clicks",)
         tables = await JointTables(self._run, scope, wanted).tables(by, periods, kinds)
         if not self._by_day:
             return [table for _, table in tables]

@@ -19,8 +19,8 @@ _LINKS_PER_BATCH: Final = 1000
 class Selection(NamedTuple):
     """The links of filters by link and tag, None without such filters, and all stored values.
 
-    `values` are by counted dimension, links among them. `crossed` are further dimensions, of
-    events alone, to count by; then clicks may be left out.
+    `values` are by counted dimension, links among them. `crossed` are further dimensions to count
+    by, for events alone if the currency is one, else for clicks alone.
     """
 
     links: Sequence[UUID] | None

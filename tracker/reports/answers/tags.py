@@ -24,6 +24,12 @@ TagsOfLinks = Mapping[str, Sequence[str]]
 
 async def by_tag(run: ReportRun, table: Columns) -> Columns:
     """Return the counts of each link once for each of its tags."""
+    names = [name for name in (LINK, CURRENCY) if name in table.dimensions]
+    return await repeated_by_tag(run, table.by(names))
+
+
+async def repeated_by_tag(run: ReportRun, table: Columns) -> Columns:
+    """Return the rows of each link once for each of its tags, with a column of tags."""
     links = [one for one in table.dimensions[LINK].values if one != UNKNOWN]
     await run.memory.take(len(links) * limits.ROW_BYTES)
     tags = await _tags_of(run.reader.with_binary_ids(), run.scope.account_id, links)
@@ -48,7 +54,6 @@ def _ids(texts: Sequence[str]) -> list[StoredId]:
 
 
 def _repeated(table: Columns, tags_of: TagsOfLinks) -> Columns:
-    table = table.by([name for name in (LINK, CURRENCY) if name in table.dimensions])
     tags_of_rows = [tags_of.get(link, ()) for link in table.dimensions[LINK].in_rows()]
     rows = [number for number, tags in enumerate(tags_of_rows) for _ in tags]
     repeated = table.of_rows(np.array(rows, np.int64))

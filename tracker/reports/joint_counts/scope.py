@@ -10,12 +10,16 @@ from tracker.stores.mongodb.reads import MongoReads
 
 
 class ReportScope(NamedTuple):
-    """An account, or one of its links. `currency` is the account's, if it has one."""
+    """An account, or one of its links.
+
+    `currency` is the account's, if it has one. `has_costs`: costs of periods were entered once.
+    """
 
     account_id: UUID
     calendar: Calendar
     link_id: UUID | None = None
     currency: str | None = None
+    has_costs: bool = False
 
     def rollups(self, of: str | None = None) -> dict[str, Any]:
         """Return the filter for its rollups, of the `account` or of each `link`."""
@@ -27,5 +31,11 @@ class ReportScope(NamedTuple):
 
 
 async def scope_of(reader: MongoReads, account_id: UUID) -> ReportScope:
-    row = await reader.find_one("accounts", {"_id": account_id}, (*FIELDS, "currency")) or {}
-    return ReportScope(account_id, zones_from_row(row).calendar, currency=row.get("currency"))
+    fields = (*FIELDS, "currency", "has_costs")
+    row = await reader.find_one("accounts", {"_id": account_id}, fields) or {}
+    return ReportScope(
+        account_id,
+        zones_from_row(row).calendar,
+        currency=row.get("currency"),
+        has_costs="has_costs" in row,
+    )

@@ -61,9 +61,8 @@ class CountSources:
         self.scope = scope
 
     def id_of(self, of: DocumentKind, names: Sequence[str], period: Period) -> JointId:
-        account_id, calendar, link_id, _ = self.scope
-        by = name_of(names, of_hour=period.hour is not None)
-        return JointId(account_id, calendar.zone, link_id, of, by, period.key)
+        scope, by = self.scope, name_of(names, of_hour=period.hour is not None)
+        return JointId(scope.account_id, scope.calendar.zone, scope.link_id, of, by, period.key)
 
     async def cached(
         self, ids: Mapping[Period, JointId], names: Sequence[str]

@@ -21,6 +21,7 @@ from tracker.accounts.api import (
 from tracker.clicks.api import click
 from tracker.conversions.api import event, event_configs, unknown_words
 from tracker.conversions.api.event_schema import EVENT_SCHEMAS
+from tracker.costs.api import costs
 from tracker.feeds.api import (
     ad_exports,
     clicks,
@@ -71,6 +72,7 @@ _TAGS = {
     "Sessions": "The browsers in which a person is signed in.",
     "Keys": "The API keys of the account.",
     "Reports": "Sums of clicks, visitors, conversions and money.",
+    "Costs": "What clicks of a period have cost.",
     "Shares": "Public links to reports.",
     "Views": "Reports that the account keeps by name.",
     "Clicks": "Opening short links: for visitors, without a key.",
@@ -100,7 +102,7 @@ _DECLARING = (
     *(webhooks, templates, statistics, deliveries),
     *(imports, cut_over),
     *(keys, account, audit, members, invitations),
-    *(reports, overview, values, live, shares, views),
+    *(reports, overview, values, costs, live, shares, views),
     *(session, self_service, second_factor, join, shared),
 )
 """The modules whose endpoints are functions."""

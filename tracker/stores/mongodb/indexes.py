@@ -160,6 +160,11 @@ INDEXES: dict[str, list[IndexModel]] = {
         _index("by_turn", "turn_at", sparse=True),
         _index("by_time", "-due_at", sparse=True),
     ],
+    "costs": [
+        _index("by_key", "account_id", "key", unique=True),
+        _index("by_account", "account_id", "-_id"),
+        _index("by_days", "account_id", "last", "first"),
+    ],
     "imports": [
         _index("by_account", "account_id", "-_id"),
         _index("by_lease", "state", "leased_until"),
@@ -255,7 +260,7 @@ INDEXES: dict[str, list[IndexModel]] = {
 LISTS: Final[Mapping[str, str]] = dict.fromkeys(
     (
         *("api_keys", "audit", "domains", "event_configs", "imports", "invitations", "members"),
-        *("refused_postbacks", "shares", "tags", "views", "webhooks"),
+        *("costs", "refused_postbacks", "shares", "tags", "views", "webhooks"),
     ),
     "by_account",
 )

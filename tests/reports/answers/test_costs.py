@@ -1,0 +1,191 @@
+"""Costs of periods in reports, compared with a share for each click one by one."""
+
+from datetime import UTC, datetime, time
+from decimal import Decimal
+from fractions import Fraction
+from random import Random
+from typing import Any
+from uuid import UUID
+
+from bson import Decimal128
+
+from tests.reports.history import History, days, made
+from tracker.clicks.sources import SOURCES
+from tracker.ids import new_id
+from tracker.reports import arrays
+from tracker.reports.answers.costs import CostParts, clicks_met, cost_parts
+from tracker.reports.answers.cut_reading import CutReading
+from tracker.reports.answers.reading import Reading
+from tracker.reports.answers.selection import selection_of
+from tracker.reports.costs.entries import PeriodCost, cost_of
+from tracker.reports.query import ReportQuery
+from tracker.service.services import Services
+
+FIELDS = {source.name: source for source in SOURCES}
+
+
+def clicks_of(history: History, cost: PeriodCost) -> list[dict[str, Any]]:
+    """Return the clicks that a cost meets. The account counts in UTC."""
+    found = []
+    for click in history.clicks:
+        if click["account_id"] != history.account_id or click.get("test"):
+            continue
+        period = click["at"].strftime("%Y-%m-%dT%H" if cost.is_hourly else "%Y-%m-%d")
+        if cost.first <= period <= cost.last and cost.value in values_of(
+            history, click, cost.filter
+        ):
+            found.append(click)
+    return found
+
+
+def values_of(history: History, click: dict[str, Any], name: str) -> list[str]:
+    if name == "link":
+        return [str(click["link_id"])]
+    if name == "tag":
+        return [str(one) for one in history.tags[click["link_id"]]]
+    if name == "day":
+        return [click["at"].date().isoformat()]
+    if name in FIELDS:
+        return [click.get(FIELDS[name].field, FIELDS[name].absent)]
+    return [click[name]]
+
+
+async def enter(
+    services: Services, history: History, random: Random, many: int
+) -> list[PeriodCost]:
+    """Store costs of days and hours with every filter, some in another currency."""
+    rows = []
+    for number in range(many):
+        name = random.choice(["link", "tag", "utm_source", "utm_campaign", "referrer"])
+        click = random.choice([one for one in history.clicks if history.tags[one["link_id"]]])
+        value = random.choice([*values_of(history, click, name), str(new_id())])
+        ends = sorted(random.choices(list(days()), k=2))
+        hour = random.random() < 0.3
+        first, last = (
+            f"{one}T{random.choice(('00', '09', '23'))}" if hour else f"{one}" for one in ends
+        )
+        rows.append(
+            {
+                "_id": new_id(),
+                "account_id": history.account_id,
+                "key": f"{number}",
+                "first": min(first, last),
+                "last": max(first, last),
+                "filter": name,
+                "value": value,
+                "amount": Decimal128(Decimal(random.randrange(10**9)) / 10**6),
+                "currency": random.choice([None, None, "USD"]),
+            }
+        )
+    await services.stores.mongodb["costs"].insert_many(rows)
+    await services.stores.mongodb["accounts"].insert_one(
+        {"_id": history.account_id, "name": "A", "has_costs": True}
+    )
+    return list(map(cost_of, rows))
+
+
+async def parts_of(services: Services, query: ReportQuery) -> CostParts:
+    read = Reading if query.until is None else CutReading
+    await arrays.load()
+    async with services.reports.reports.begin(query.account_id) as run, run.part("report"):
+        reading = read(run, query, await selection_of(run, query))
+        found = await cost_parts(run, query, read, reading.names)
+    assert found is not None
+    return found
+
+
+def naive(
+    history: History, costs: list[PeriodCost], query: ReportQuery
+) -> dict[tuple[str, bool], Fraction]:
+    """Return the cost of each row, of all clicks and of bots', in the account's currency."""
+    sums: dict[tuple[str, bool], Fraction] = {}
+    for cost in costs:
+        clicks = clicks_of(history, cost)
+        for click in clicks if cost.currency is None else []:
+            [day] = values_of(history, click, "day")
+            passes = all(
+                {*map(str, wanted)} & {*values_of(history, click, name)}
+                for name, wanted in query.filters.items()
+            )
+            at = click["at"]
+            if (
+                f"{query.first}" <= day <= f"{query.last}"
+                and passes
+                and (query.until is None or at < query.until)
+            ):
+                for is_bot in {False, click["bot"] is not None}:
+                    [key] = values_of(history, click, query.group_by)
+                    part = Fraction(cost.amount, len(clicks))
+                    sums[key, is_bot] = sums.get((key, is_bot), Fraction(0)) + part
+    return sums
+
+
+async def check(
+    services: Services, history: History, costs: list[PeriodCost], query: ReportQuery
+) -> None:
+    found = (await parts_of(services, query)).table.by([query.group_by])
+    keys = list(found.dimensions[query.group_by].in_rows())
+    sums = (
+        {
+            (key, is_bot): part
+            for is_bot, name in ((False, "cost"), (True, "bot_cost"))
+            for key, part in zip(keys, found.measures[name].tolist(), strict=True)
+        }
+        if keys
+        else {}
+    )
+    expected = naive(history, costs, query)
+    for key in {*sums, *expected}:
+        # Each cost, and each row of a cell, is rounded once.
+        assert abs(sums.get(key, 0) - expected.get(key, 0)) < 1000, (query, key)
+
+
+async def test_the_rows_of_every_report_have_the_shares_of_their_clicks(services: Services) -> None:
+    random = Random(50)
+    history = await made(services, random)
+    costs = await enter(services, history, random, 60)
+    for group_by in ("link", "day", "utm_campaign", "device", "referrer", "country"):
+        for _ in range(6):
+            first, last = sorted(random.choices(list(days()), k=2))
+            click = random.choice(history.clicks)
+            names = random.sample(["link", "tag", "utm_source", "device"], random.randrange(3))
+            filters: dict[str, Any] = {
+                name: [
+                    UUID(one) if name in ("link", "tag") else one
+                    for one in values_of(history, click, name)
+                ]
+                for name in names
+            }
+            if any(not one for one in filters.values()):
+                continue
+            until = datetime.combine(last, time(9, 30), UTC) if random.random() < 0.3 else None
+            query = ReportQuery(
+                account_id=history.account_id,
+                first=first,
+                last=last,
+                until=until,
+                group_by=group_by,
+                filters=filters,
+            )
+            await check(services, history, costs, query)
+
+
+async def test_the_parts_of_whole_periods_are_the_amounts_and_the_rest_is_unspread(
+    services: Services,
+) -> None:
+    random = Random(51)
+    history = await made(services, random)
+    costs = await enter(services, history, random, 60)
+    first, *_, last = days()
+    met = {one.id: len(clicks_of(history, one)) for one in costs}
+    async with services.reports.reports.begin(history.account_id) as run:
+        assert await clicks_met(run, costs) == met
+    own = [one for one in costs if one.currency is None]
+    for group_by in ("link", "day", "hour", "utm_campaign", "month", "tag"):
+        query = ReportQuery(
+            account_id=history.account_id, first=first, last=last, group_by=group_by
+        )
+        found = await parts_of(services, query)
+        assert found.table.total("cost") == sum(one.amount for one in own if met[one.id])
+        assert found.unspread == sum(one.amount for one in own if not met[one.id]) > 0
+        assert found.others == {"USD": sum(one.amount for one in costs if one.currency)}

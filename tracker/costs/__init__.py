@@ -1,0 +1,1 @@
+"""Costs of periods, as people and programs enter them. `reports/costs` spreads them over clicks."""

@@ -1,0 +1,1 @@
+"""Endpoints of views and shares, and of the reports that shares show."""

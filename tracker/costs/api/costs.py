@@ -1,0 +1,178 @@
+"""`/api/costs`: what clicks of a period have cost."""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+from uuid import UUID
+
+from tracker.access.audit import AuditObject, FieldChange
+from tracker.costs.api.schema import (
+    MAX_ROWS,
+    AmountRecord,
+    CostRecord,
+    ListCosts,
+    PutCosts,
+    RestoreCost,
+    StoredCost,
+    StoredCosts,
+)
+from tracker.costs.services import CostCall, CostServices
+from tracker.costs.store import Cost, Outcome, SentCost
+from tracker.errors import BadRequest
+from tracker.reports.answers.costs import clicks_met
+from tracker.reports.answers.names import filter_names
+from tracker.reports.dimensions import LINK, TAG
+from tracker.stores.mongodb.account_lock import run_in_turn
+from tracker.stores.mongodb.transaction import MongoSession
+from tracker.web.call import Nothing
+from tracker.web.endpoint import Endpoints
+from tracker.web.limits import MAX_BULK_BODY_BYTES
+from tracker.web.resource import Resource, record_of
+from tracker.web.schema import Done, Page, parse_day
+
+endpoint = Endpoints("costs")
+
+
+async def _show(services: CostServices, costs: Sequence[Cost]) -> list[CostRecord]:
+    if not costs:
+        return []
+    account_id = costs[0].account_id
+    filters: dict[str, list[str]] = {}
+    for cost in costs:
+        filters.setdefault(cost.filter, []).append(cost.value)
+    async with services.reports.reports.begin(account_id) as run:
+        clicks = await clicks_met(run, [one.of_period() for one in costs])
+        names = await filter_names(run.reader, account_id, filters)
+    return [
+        record_of(
+            CostRecord,
+            one,
+            filter={one.filter: one.value},
+            name=names[one.filter][one.value],
+            clicks=clicks[one.id],
+            history=[record_of(AmountRecord, amount) for amount in one.history],
+        )
+        for one in costs
+    ]
+
+
+COSTS: Resource[Cost, CostRecord] = Resource(
+    "cost", lambda call: call.services.costs.find(call.ids[0]), _show
+)
+
+
+@endpoint(
+    "PUT",
+    "/api/costs",
+    "costs:write",
+    summary=f"Store up to {MAX_ROWS:,} costs of periods, all or none",
+    operation_id="putCosts",
+    example={
+        "rows": [
+            {
+                "from": "2026-01-31",
+                "to": "2026-01-31",
+                "filter": {"utm_campaign": "spring"},
+                "amount": 120.5,
+            }
+        ]
+    },
+    body_bytes=MAX_BULK_BODY_BYTES,
+)
+async def put(call: CostCall[Nothing, PutCosts]) -> StoredCosts:
+    """Store costs of periods, all or none.
+
+    Raises BadRequest for a currency without the account's, or a period and filter twice.
+    """
+    rows, costs = call.body.rows, call.services.costs
+    own = await costs.currency_of(call.account_id)
+    sent: dict[str, SentCost] = {}
+    for number, row in enumerate(rows):
+        if row.currency and not own:
+            raise BadRequest(f"rows[{number}].currency: the account has no currency; set it first")
+        one = row.sent(own)
+        if sent.setdefault(one.key, one) is not one:
+            raise BadRequest(f"rows[{number}]: an earlier row has the same period and filter")
+    await _check_own(call, list(sent.values()))
+    stored = await _store(call, "cost.stored", list(sent.values()))
+    return StoredCosts(rows=[StoredCost(id=one, outcome=outcome) for one, outcome in stored])
+
+
+async def _store(
+    call: CostCall[Any, Any], action: str, sent: Sequence[SentCost]
+) -> list[tuple[UUID, Outcome]]:
+    """Store costs, with one entry of the audit log: tools send a thousand every hour."""
+
+    async def work(session: MongoSession) -> list[tuple[UUID, Outcome]]:
+        costs, actor = call.services.costs, call.principal.actor
+        stored = await costs.put(call.account_id, sent, actor, session)
+        counts = Counter(outcome for _, outcome in stored)
+        changes = {
+            name: FieldChange(before=None, after=counts[name])
+            for name in ("created", "replaced")
+            if counts[name]
+        }
+        if changes:
+            name = sent[0].name if len(sent) == 1 else f"{len(sent):,} costs"
+            target = AuditObject(kind="cost", id=stored[0][0], name=name)
+            await call.audit(action, target, changes, session)
+        return stored
+
+    return await run_in_turn(call.web.mongodb.database, call.account_id, work)
+
+
+async def _check_own(call: CostCall[Any, Any], sent: Sequence[SentCost]) -> None:
+    """Raises NotFound or Forbidden for links and tags that the account does not have."""
+    links = await call.services.links.links.find_all(_ids(sent, LINK))
+    tags = await call.services.links.tags.find(_ids(sent, TAG))
+    for number, one in enumerate(sent):
+        if one.filter in (LINK, TAG):
+            found = (links if one.filter == LINK else tags).get(UUID(one.value))
+            call.check_owner(f"rows[{number}].filter.{one.filter}", found)
+
+
+def _ids(sent: Sequence[SentCost], name: str) -> set[UUID]:
+    return {UUID(one.value) for one in sent if one.filter == name}
+
+
+@endpoint("GET", "/api/costs", "costs:read")
+async def list_costs(call: CostCall[ListCosts, Nothing]) -> Page[CostRecord]:
+    """List costs of periods, newest first, with the clicks that each meets."""
+    query = call.query
+    days = parse_day("from", query.first), parse_day("to", query.last)
+
+    async def fetch(page: int, page_size: int) -> tuple[list[Cost], int]:
+        return await call.services.costs.page(call.account_id, page, page_size, *days)
+
+    return await COSTS.page(call, query, fetch)
+
+
+@endpoint("GET", "/api/costs/{id}", "costs:read")
+async def show(call: CostCall[Nothing, Nothing]) -> CostRecord:
+    """Show a cost of a period, with its earlier amounts."""
+    return await COSTS.show(call, await COSTS.find(call))
+
+
+@endpoint("POST", "/api/costs/{id}/restore", "costs:write", example={"revision": 1})
+async def restore(call: CostCall[Nothing, RestoreCost]) -> CostRecord:
+    """Give a cost an earlier amount again.
+
+    Raises BadRequest if its history does not have the revision.
+    """
+    cost, revision = await COSTS.find(call), call.body.revision
+    earlier = next((one for one in (*cost.history, cost) if one.revision == revision), None)
+    if earlier is None:
+        raise BadRequest("revision: must be one of the cost's history")
+    sent = SentCost(*cost.of_period()[1:5], earlier.amount, earlier.currency)
+    await _store(call, "cost.restored", [sent])
+    return await COSTS.show(call, await COSTS.find(call))
+
+
+@endpoint("DELETE", "/api/costs/{id}", "costs:write")
+async def delete(call: CostCall[Nothing, Nothing]) -> Done:
+    """Delete a cost of a period."""
+    cost = await COSTS.find(call)
+    await call.services.costs.delete(cost.id)
+    amount = {"amount": FieldChange(before=str(cost.amount), after=None)}
+    await call.audit("cost.deleted", COSTS.audit_object(cost), amount)
+    return Done()

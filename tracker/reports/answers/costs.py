@@ -1,0 +1,212 @@
+"""The costs of periods in a report: how many clicks each meets, and its parts of the rows.
+
+Costs with one filter are read together: the clicks of their whole periods by value and day, and
+those of the report by its own dimensions, the value and the day. Costs of hours add the hour.
+"""
+
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import date
+from typing import NamedTuple
+from uuid import UUID
+
+from msgspec.structs import replace
+
+from tracker.calendar import Calendar
+from tracker.reports import arrays, columns, limits
+from tracker.reports.answers.reading import Reading
+from tracker.reports.answers.selection import Selection, selection_of
+from tracker.reports.answers.tags import repeated_by_tag
+from tracker.reports.columns import Column, Columns, column_of
+from tracker.reports.costs.entries import COUNTED, PeriodCost, costs_in
+from tracker.reports.costs.spreading import Cell, all_clicks, spread, spread_over_rows
+from tracker.reports.dimensions import DAY, FILTERS, HOUR, TAG
+from tracker.reports.joint_counts.report_run import ReportRun
+from tracker.reports.query import ReportQuery
+from tracker.reports.threads import in_thread_if_large
+
+
+class CostShares(NamedTuple):
+    """The costs with one filter, of days or of hours.
+
+    `clicks` are by cell, `amounts` by currency and cell. `met` are the clicks of each cost.
+    """
+
+    filter: str
+    values: Sequence[str]
+    is_hourly: bool
+    clicks: Mapping[Cell, int]
+    amounts: Mapping[str | None, Mapping[Cell, int]]
+    met: Mapping[UUID, int]
+
+
+class CostParts(NamedTuple):
+    """The costs of a report in billionths: parts of its rows, by `currency` if not the account's.
+
+    `unspread` have met no click.
+    """
+
+    table: Columns
+    others: Mapping[str, int]
+    unspread: int
+
+
+async def cost_parts(
+    run: ReportRun, query: ReportQuery, read: type[Reading], names: Sequence[str]
+) -> CostParts | None:
+    """Return the costs of a query that `read` reads, by these dimensions; None without costs."""
+    if not run.scope.has_costs or query.tests == "only":
+        return None
+    costs = await costs_in(run.reader, run.scope.account_id, query.first, query.last)
+    if not costs:
+        return None
+    await run.memory.take(len(costs) * limits.ROW_BYTES)
+    tables, others = [], defaultdict[str, int](int)
+    met: dict[UUID, int] = {}
+    for shares in await shares_of(run, costs):
+        met |= shares.met
+        table = await _clicks(run, query, shares, read)
+        for currency in shares.amounts:
+            parts = await in_thread_if_large(table.rows, _parts, table, shares, currency, names)
+            if currency is None:
+                tables.append(parts)
+            else:
+                others[currency] += parts.total("bot_cost" if query.bots == "only" else "cost")
+    unspread = 0
+    for cost in costs:
+        if not met[cost.id] and _is_of(query, cost):
+            if cost.currency is None:
+                unspread += cost.amount
+            else:
+                others[cost.currency] += cost.amount
+    return CostParts(columns.joined(tables, names), others, unspread)
+
+
+async def clicks_met(run: ReportRun, costs: Iterable[PeriodCost]) -> dict[UUID, int]:
+    """Return how many clicks each cost meets, by its id."""
+    await arrays.load()
+    found: dict[UUID, int] = {}
+    async with run.part("costs"):
+        for shares in await shares_of(run, costs):
+            found |= shares.met
+    return found
+
+
+async def shares_of(run: ReportRun, costs: Iterable[PeriodCost]) -> list[CostShares]:
+    """Return the days' or hours' shares of costs, over all clicks of their periods."""
+    groups = defaultdict[tuple[str, bool], list[PeriodCost]](list)
+    for cost in costs:
+        groups[cost.filter, cost.is_hourly].append(cost)
+    return [await _shares(run, filter_, group) for (filter_, _), group in sorted(groups.items())]
+
+
+async def _shares(run: ReportRun, name: str, costs: Sequence[PeriodCost]) -> CostShares:
+    hourly = costs[0].is_hourly
+    shares = CostShares(name, sorted({one.value for one in costs}), hourly, {}, {}, {})
+    first, last = min(one.days[0] for one in costs), max(one.days[1] for one in costs)
+    query = ReportQuery(
+        account_id=run.scope.account_id,
+        first=date.fromisoformat(first),
+        last=date.fromisoformat(last),
+        group_by="day",
+    )
+    table = await _clicks(run, query, shares, Reading)
+    return await in_thread_if_large(
+        table.rows + len(costs), _divided, shares, costs, table, run.scope.calendar
+    )
+
+
+def _divided(
+    shares: CostShares, costs: Sequence[PeriodCost], table: Columns, calendar: Calendar
+) -> CostShares:
+    """Return the shares of costs, given all clicks of their periods."""
+    at = _times(table, shares.is_hourly)
+    clicks: dict[Cell, int] = defaultdict(int)
+    numbers = all_clicks(table)
+    values = table.dimensions[shares.filter].in_rows()
+    for value, time, number in zip(values, at.in_rows(), numbers.tolist(), strict=True):
+        clicks[value, time] += number
+    times = defaultdict[str, list[str]](list)
+    for value, time in sorted(clicks):
+        times[value].append(time)
+    amounts: dict[str | None, dict[Cell, int]] = {}
+    met: dict[UUID, int] = {}
+    shown = _clock_hours(calendar) if shares.is_hourly else str
+    for cost in costs:
+        found, (first, last) = times[cost.value], cost.days
+        found = found[bisect_left(found, first) : bisect_right(found, f"{last}T~")]
+        cells = [(cost.value, one) for one in found if cost.first <= shown(one) <= cost.last]
+        counts = [clicks[cell] for cell in cells]
+        met[cost.id] = sum(counts)
+        of_cells = amounts.setdefault(cost.currency, defaultdict(int))
+        for cell, part in zip(cells, spread(cost.amount, counts), strict=True):
+            of_cells[cell] += part
+    return shares._replace(clicks=clicks, amounts=amounts, met=met)
+
+
+def _clock_hours(calendar: Calendar) -> Callable[[str], str]:
+    """Return the function that names an hour of a day as clocks show it."""
+
+    def shown(time: str) -> str:
+        day, hour = time.split("T")
+        return f"{day}T{calendar.clock_hour(date.fromisoformat(day), int(hour)):02}"
+
+    return shown
+
+
+def _parts(
+    table: Columns, shares: CostShares, currency: str | None, names: Sequence[str]
+) -> Columns:
+    at = _times(table, shares.is_hourly)
+    amounts = shares.amounts[currency]
+    cost, bot_cost = spread_over_rows(table, shares.filter, at, amounts, shares.clicks)
+    measures = {"cost": cost, "bot_cost": bot_cost}
+    return Columns(table.dimensions, measures, table.rows).by(names)
+
+
+def _times(table: Columns, hourly: bool) -> Column:
+    days = table.dimensions[DAY]
+    if not hourly:
+        return days
+    pairs = zip(days.in_rows(), table.dimensions[HOUR].in_rows(), strict=True)
+    return column_of([f"{day}T{hour}" for day, hour in pairs])
+
+
+async def _clicks(
+    run: ReportRun, query: ReportQuery, shares: CostShares, read: type[Reading]
+) -> Columns:
+    """Return the clicks of a query that pass the filters of costs, by its dimensions and theirs."""
+    name = shares.filter
+    values = list(map(UUID, shares.values)) if FILTERS[name].are_ids else shares.values
+    of_costs = await selection_of(run, replace(query, filters={name: values}, all_tags=False))
+    both = _both(await selection_of(run, query), of_costs)
+    crossed = (COUNTED[name], DAY, *([HOUR] if shares.is_hourly else []))
+    group_by = "day" if query.group_by == "month" else query.group_by
+    by_day = replace(query, group_by=group_by, bots="exclude")
+    table = await read(run, by_day, both._replace(crossed=crossed)).table()
+    if name == TAG:
+        table = await repeated_by_tag(run, table)
+    return table.where(name, frozenset(shares.values))
+
+
+def _both(one: Selection, other: Selection) -> Selection:
+    links = [set(of.links) for of in (one, other) if of.links is not None]
+    values = dict(one.values)
+    for name, wanted in other.values.items():
+        values[name] = values.get(name, wanted) & wanted
+    return Selection(list(set.intersection(*links)) if links else None, values)
+
+
+def _is_of(query: ReportQuery, cost: PeriodCost) -> bool:
+    """Return whether a report has all of a cost: its whole period, and no other filter."""
+    last = cost.days[1] if query.until is None else f"{cost.days[1]}T"
+    return (
+        query.bots != "only"
+        and query.first.isoformat() <= cost.days[0]
+        and last <= query.last.isoformat()
+        and all(
+            name == cost.filter and cost.value in map(str, values)
+            for name, values in query.filters.items()
+        )
+    )

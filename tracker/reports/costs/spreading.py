@@ -1,0 +1,69 @@
+"""The spreading of amounts over clicks, so that the parts add up exactly. Pure.
+
+Amounts are in billionths. In a fixed order, the first n of N clicks have ⌊amount·n / N⌋ together.
+So a part is less than a billionth from its exact share, and all parts are the amount.
+"""
+
+from collections.abc import Mapping, Sequence
+from itertools import accumulate, pairwise
+from typing import TypeAlias
+
+from tracker.reports.arrays import np
+from tracker.reports.columns import Column, Columns, Numbers
+
+Cell: TypeAlias = tuple[str, str]
+"""A value of a filter, and a day or an hour of one."""
+
+
+def spread(amount: int, clicks: Sequence[int]) -> list[int]:
+    """Return the parts of an amount, none of them for no clicks."""
+    total = sum(clicks)
+    if not total:
+        return [0] * len(clicks)
+    ends = [amount * end // total for end in accumulate(clicks, initial=0)]
+    return [end - start for start, end in pairwise(ends)]
+
+
+def spread_over_rows(
+    table: Columns, value: str, at: Column, amounts: Mapping[Cell, int], clicks: Mapping[Cell, int]
+) -> tuple[Numbers, Numbers]:
+    """Return the parts of each row: of all its clicks, and of those of bots.
+
+    The rows of a cell may be only some of its `clicks`, and have their share of its amount.
+    """
+    values = table.dimensions[value]
+    keys = values.codes * len(at.values) + at.codes
+    # In a cell, rows are in the order of their values, however MongoDB has returned them.
+    order = np.lexsort(
+        [*(_ranks(table.dimensions[name]) for name in sorted(table.dimensions)), keys]
+    )
+    present, starts, cell_of = np.unique(keys[order], return_index=True, return_inverse=True)
+    cells = [
+        (values.values[key // len(at.values)], at.values[key % len(at.values)])
+        for key in present.tolist()
+    ]
+    amount = np.array([amounts.get(cell, 0) for cell in cells], object)[cell_of]
+    total = np.array([clicks.get(cell) or 1 for cell in cells], object)[cell_of]
+    bots, every = _measure(table, "bots")[order], all_clicks(table)[order]
+    sums = np.cumsum(every)
+    ends = (sums - (sums - every)[starts][cell_of]).astype(object)
+    of_all = amount * ends // total - amount * (ends - every) // total
+    of_bots = amount * ends // total - amount * (ends - bots) // total
+    parts = np.zeros((2, table.rows), object)
+    parts[:, order] = of_all, of_bots
+    return parts[0], parts[1]
+
+
+def _ranks(column: Column) -> Numbers:
+    ranks = np.zeros(len(column.values), np.int64)
+    order = sorted(range(len(column.values)), key=column.values.__getitem__)
+    ranks[order] = np.arange(len(ranks))
+    return ranks[column.codes]
+
+
+def all_clicks(table: Columns) -> Numbers:
+    return _measure(table, "clicks") + _measure(table, "bots")
+
+
+def _measure(table: Columns, name: str) -> Numbers:
+    return table.measures.get(name, np.zeros(table.rows, np.int64))
