@@ -8,6 +8,7 @@ import orjson
 
 from tests.conversions.scene import applied
 from tests.factories import (
+    create_cost,
     create_event_config,
     create_link,
     create_webhook,
@@ -82,6 +83,7 @@ async def create_scene(services: Services, account_id: UUID) -> Scene:
         Author.operator(account_id), "invited@example.com", Role.VIEWER
     )
     await services.access.api_keys.create(account_id, HOSTILE)
+    await create_cost(services, account_id, value=HOSTILE)
     imported = Import(
         id=new_id(),
         account_id=account_id,

@@ -29,6 +29,7 @@ const ROUTES = [
   ["/console/domains", "console/pages/domains"],
   ["/console/domains/:id/unknown-paths", "console/pages/unknown-paths"],
   ["/console/tags", "console/pages/tags"],
+  ["/console/costs", "console/pages/costs"],
   ["/console/start", "console/pages/start"],
   ["/console/settings", "console/pages/settings"],
   ["/console/settings/keys", "console/pages/settings-keys"],

@@ -48,6 +48,7 @@ export const api = {
   get: (path, query, signal) => request("GET", path, { query: owned(query), signal }),
   post: (path, body = {}, { signal, timeout } = {}) =>
     request("POST", path, { body, signal, timeout }),
+  put: (path, body = {}) => request("PUT", path, { body }),
   patch: (path, body = {}) => request("PATCH", path, { body }),
   delete: (path) => request("DELETE", path, { body: {} }),
 };

@@ -49,6 +49,7 @@ const ACTIONS = {
     "recovery_code.used",
   ],
   Reports: ["share.created", "share.revoked", "view.created", "view.deleted"],
+  Costs: ["cost.stored", "cost.restored", "cost.deleted"],
   Account: ["account.changed"],
 };
 

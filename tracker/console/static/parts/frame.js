@@ -20,6 +20,7 @@ const NAVIGATION = [
   { href: "/console/webhooks", label: "Webhooks", key: "w", scope: "webhooks:read" },
   { href: "/console/domains", label: "Domains", key: "d", scope: "domains:read" },
   { href: "/console/tags", label: "Tags", key: "t", scope: "tags:read" },
+  { href: "/console/costs", label: "Costs", key: "c", scope: "costs:read" },
   { href: "/console/settings", label: "Settings", key: "s" },
 ];
 

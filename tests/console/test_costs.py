@@ -1,0 +1,52 @@
+"""The page of costs, as people use it."""
+
+from playwright.async_api import expect
+
+from tests.console.conftest import OpenConsole
+from tests.conversions.scene import applied
+from tests.factories import create_cost, create_link, make_click
+from tracker.accounts.accounts import Account
+from tracker.clock import now, now_ms
+from tracker.service.services import Services
+
+DAY_MS = 86_400_000
+
+
+async def test_yesterdays_cost_of_a_campaign_is_entered_and_replaced_and_restored(
+    open_console: OpenConsole, services: Services, account: Account
+) -> None:
+    link = await create_link(services, account.id)
+    clicks = [
+        make_click(account.id, link_id=link.id.bytes, at=now_ms() - DAY_MS, query=query)
+        for query in ("utm_campaign=spring", "utm_campaign=spring", "utm_campaign=summer")
+    ]
+    await applied(services, clicks)
+    async with open_console("/console/costs") as page:
+        for amount in ("30", "45.50"):
+            await page.get_by_role("button", name="Enter a cost").click()
+            await page.get_by_label("UTM campaign", exact=True).select_option("spring")
+            await page.get_by_label("Amount").fill(amount)
+            await page.get_by_role("button", name="Store").click()
+            await expect(page.get_by_role("cell", name=amount)).to_be_visible()
+        row = page.get_by_role("row").filter(has_text="spring")
+        await expect(row.get_by_role("cell", name="2", exact=True)).to_be_visible()
+        await row.get_by_role("button", name="Actions for spring").click()
+        await page.get_by_role("menuitem", name="Earlier amounts").click()
+        await page.get_by_role("button", name="Restore").click()
+        await expect(row.get_by_role("cell", name="30.00")).to_be_visible()
+        await row.get_by_role("button", name="Actions for spring").click()
+        await page.get_by_role("menuitem", name="Delete").click()
+        await page.get_by_role("button", name="Delete the cost").click()
+        await expect(page.get_by_text("No costs yet")).to_be_visible()
+
+
+async def test_costs_are_found_by_their_days_and_one_without_a_click_says_so(
+    open_console: OpenConsole, services: Services, account: Account
+) -> None:
+    day = now().date().isoformat()
+    await create_cost(services, account.id, value="nobody")
+    await create_cost(services, account.id, value="today", first=day, last=day)
+    async with open_console("/console/costs?from=2026-01-31&to=2026-01-31") as page:
+        row = page.get_by_role("row").filter(has_text="nobody")
+        await expect(row.get_by_text("no click")).to_be_visible()
+        await expect(page.get_by_text("today", exact=True)).to_have_count(0)
