@@ -13,11 +13,14 @@ from redis.exceptions import RedisError
 from scripts.command import Command, OutputRow, add_days, require_account, uuid
 from scripts.progress import Progress
 from tracker.calendar import Calendar
+from tracker.costs.store import MAX_OF_ACCOUNT
 from tracker.ingest.record import ENTRY_DECODER
 from tracker.journal.backlog import Backlog
 from tracker.journal.dead_letters import DeadLetters
 from tracker.journal.spool_folder import SpoolFolder
 from tracker.links.counts.recount import LinkRecount
+from tracker.reports.answers.costs import is_exact
+from tracker.reports.costs.entries import costs_in
 from tracker.reports.query import Measures, ReportQuery
 from tracker.reports.repair.day_count import DayCount, count_day
 from tracker.reports.repair.joint_check import JointCheck
@@ -40,6 +43,7 @@ async def _verify(services: Services, parsed: argparse.Namespace) -> list[Output
     for one in accounts:
         row = await _verify_account(services, recount, one, parsed)
         row["differences"] += await _verify_link_counts(links, one)
+        row["differences"] += await _verify_costs(services, one, parsed)
         rows.append(row)
     return rows
 
@@ -66,6 +70,25 @@ async def _verify_link_counts(links: LinkRecount, account: UUID) -> int:
                 file=sys.stderr,
             )
     return sum(map(len, found.missing.values()))
+
+
+async def _verify_costs(services: Services, account: UUID, parsed: argparse.Namespace) -> int:
+    """Return how many reports of costs' periods have other sums than the costs."""
+    async with services.stores.mongodb.reads.at_one_snapshot() as snapshot:
+        days = date.fromisoformat(parsed.first), date.fromisoformat(parsed.last)
+        costs = await costs_in(snapshot, account, *days, at_most=MAX_OF_ACCOUNT)
+    different = 0
+    for cost in costs:
+        for group_by in ("link", "day"):
+            async with services.reports.reports.begin(account) as run:
+                if await is_exact(run, cost, group_by):
+                    continue
+            different += 1
+            print(
+                f"account {account}: the parts by {group_by} of cost {cost.id} are not its amount",
+                file=sys.stderr,
+            )
+    return different
 
 
 async def _print_uncompared(services: Services, parsed: argparse.Namespace) -> None:

@@ -7,7 +7,7 @@ from bson import Decimal128
 from tornado.platform.asyncio import AsyncIOLoop
 
 from tests.conversions import scene
-from tests.factories import AT_MS, make_click, make_conversion
+from tests.factories import AT_MS, create_cost, make_click, make_conversion
 from tests.scripts.conftest import Run, Stored
 from tracker.accounts.accounts import Account
 from tracker.clock import day_of, moment, now
@@ -51,6 +51,17 @@ def test_without_differences_verify_says_so_and_exits_0(run: Run, account: Accou
         "reported": 10,
         "differences": 0,
     }
+
+
+def test_the_parts_of_costs_are_compared_with_their_amounts(
+    run: Run, account: Account, services: Services, io_loop: AsyncIOLoop
+) -> None:
+    async def enter() -> None:
+        for value in ("none", "no such campaign"):
+            await create_cost(services, account.id, first=DAY, last=DAY, value=value)
+
+    io_loop.run_sync(enter)
+    assert run.rows("verify")[0]["differences"] == 0
 
 
 def test_a_difference_is_explained_and_exits_1_until_it_is_rebuilt(

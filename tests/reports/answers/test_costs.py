@@ -1,24 +1,30 @@
 """Costs of periods in reports, compared with a share for each click one by one."""
 
-from datetime import UTC, datetime, time
+from datetime import UTC, datetime, time, timedelta
 from decimal import Decimal
 from fractions import Fraction
 from random import Random
 from typing import Any
 from uuid import UUID
 
+import pytest
 from bson import Decimal128
 
+from tests.conversions.scene import applied
+from tests.factories import make_click
 from tests.reports.history import History, days, made
 from tracker.clicks.sources import SOURCES
 from tracker.ids import new_id
 from tracker.reports import arrays
-from tracker.reports.answers.costs import CostParts, clicks_met, cost_parts
+from tracker.reports.answers.costs import CostParts, clicks_met, cost_parts, is_exact
 from tracker.reports.answers.cut_reading import CutReading
 from tracker.reports.answers.reading import Reading
 from tracker.reports.answers.selection import selection_of
+from tracker.reports.arrays import np
+from tracker.reports.columns import Columns
 from tracker.reports.costs.entries import PeriodCost, cost_of
-from tracker.reports.query import ReportQuery
+from tracker.reports.costs.spreading import spread_over_rows
+from tracker.reports.query import GroupBy, ReportQuery
 from tracker.service.services import Services
 
 FIELDS = {source.name: source for source in SOURCES}
@@ -189,3 +195,46 @@ async def test_the_parts_of_whole_periods_are_the_amounts_and_the_rest_is_unspre
         assert found.table.total("cost") == sum(one.amount for one in own if met[one.id])
         assert found.unspread == sum(one.amount for one in own if not met[one.id]) > 0
         assert found.others == {"USD": sum(one.amount for one in costs if one.currency)}
+
+
+async def test_a_part_that_is_lost_is_found(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    random = Random(52)
+    history = await made(services, random)
+    costs = await enter(services, history, random, 9)
+
+    async def all_exact(groups: tuple[GroupBy, ...] = ("link", "day")) -> bool:
+        async with services.reports.reports.begin(history.account_id) as run:
+            return all([await is_exact(run, one, by) for one in costs for by in groups])
+
+    assert await all_exact()
+
+    def without_a_row(*given: Any) -> Columns:
+        found = spread_over_rows(*given)
+        return found.of_rows(np.arange(1, found.rows)) if found.rows else found
+
+    monkeypatch.setattr("tracker.reports.answers.costs.spread_over_rows", without_a_row)
+    assert not await all_exact()
+
+
+async def test_hours_of_a_cost_are_those_of_clocks_which_may_show_one_twice(
+    services: Services,
+) -> None:
+    account = await services.accounts.accounts.create("Acme")
+    zone = {"time_zone": "Europe/Berlin", "has_costs": True}
+    await services.stores.mongodb["accounts"].update_one({"_id": account.id}, {"$set": zone})
+    night = datetime(2025, 10, 26, tzinfo=UTC)
+    clicks = [
+        make_click(
+            account.id, at=int((night + timedelta(hours=hours, minutes=5)).timestamp()) * 1000
+        )
+        for hours in (-1, 0, 1, 2)
+    ]
+    await applied(services, clicks)
+    costs = [
+        PeriodCost(new_id(), f"2025-10-26T{first}", f"2025-10-26T{last}", "utm_source", "none", 100)
+        for first, last in (("01", "01"), ("02", "02"), ("02", "03"), ("04", "23"))
+    ]
+    async with services.reports.reports.begin(account.id) as run:
+        assert list((await clicks_met(run, costs)).values()) == [1, 2, 3, 0]

@@ -48,9 +48,8 @@ def parts_of(rows: list[dict[str, Any]], amount: int) -> dict[Any, tuple[int, in
     amounts = {("a", "2026-01-30"): amount, ("b", "2026-01-31"): amount + 7}
     day = table.dimensions["day"]
     found = spread_over_rows(table, "value", day, amounts, clicks)
-    names = ("value", "day", "other")
-    columns = [table.dimensions[name].in_rows() for name in names]
-    parts = [one.tolist() for one in found]
+    columns = [found.dimensions[name].in_rows() for name in ("value", "day", "other")]
+    parts = [found.measures[name].tolist() for name in ("cost", "bot_cost")]
     return dict(zip(zip(*columns, strict=True), zip(*parts, strict=True), strict=True))
 
 

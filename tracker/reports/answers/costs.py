@@ -23,7 +23,7 @@ from tracker.reports.costs.entries import COUNTED, PeriodCost, costs_in
 from tracker.reports.costs.spreading import Cell, all_clicks, spread, spread_over_rows
 from tracker.reports.dimensions import DAY, FILTERS, HOUR, TAG
 from tracker.reports.joint_counts.report_run import ReportRun
-from tracker.reports.query import ReportQuery
+from tracker.reports.query import GroupBy, ReportQuery
 from tracker.reports.threads import in_thread_if_large
 
 
@@ -59,9 +59,18 @@ async def cost_parts(
     if not run.scope.has_costs or query.tests == "only":
         return None
     costs = await costs_in(run.reader, run.scope.account_id, query.first, query.last)
-    if not costs:
-        return None
     await run.memory.take(len(costs) * limits.ROW_BYTES)
+    return await spread_costs(run, query, read, names, costs) if costs else None
+
+
+async def spread_costs(
+    run: ReportRun,
+    query: ReportQuery,
+    read: type[Reading],
+    names: Sequence[str],
+    costs: Sequence[PeriodCost],
+) -> CostParts:
+    """Return the parts of these costs, whose periods have some of the query's days."""
     tables, others = [], defaultdict[str, int](int)
     met: dict[UUID, int] = {}
     for shares in await shares_of(run, costs):
@@ -91,6 +100,18 @@ async def clicks_met(run: ReportRun, costs: Iterable[PeriodCost]) -> dict[UUID, 
         for shares in await shares_of(run, costs):
             found |= shares.met
     return found
+
+
+async def is_exact(run: ReportRun, cost: PeriodCost, group_by: GroupBy) -> bool:
+    """Return whether the rows of a report of a cost's period are the amount, or none is spread."""
+    await arrays.load()
+    first, last = map(date.fromisoformat, cost.days)
+    query = ReportQuery(account_id=run.scope.account_id, first=first, last=last, group_by=group_by)
+    async with run.part("costs"):
+        names = Reading(run, query, await selection_of(run, query)).names
+        found = await spread_costs(run, query, Reading, names, [cost._replace(currency=None)])
+    spread_amount = found.table.total("cost")
+    return spread_amount + found.unspread == cost.amount and 0 in (spread_amount, found.unspread)
 
 
 async def shares_of(run: ReportRun, costs: Iterable[PeriodCost]) -> list[CostShares]:
@@ -160,9 +181,7 @@ def _parts(
 ) -> Columns:
     at = _times(table, shares.is_hourly)
     amounts = shares.amounts[currency]
-    cost, bot_cost = spread_over_rows(table, shares.filter, at, amounts, shares.clicks)
-    measures = {"cost": cost, "bot_cost": bot_cost}
-    return Columns(table.dimensions, measures, table.rows).by(names)
+    return spread_over_rows(table, shares.filter, at, amounts, shares.clicks).by(names)
 
 
 def _times(table: Columns, hourly: bool) -> Column:

@@ -56,17 +56,15 @@ def of_period(account_id: UUID, first: date, last: date) -> dict[str, Any]:
 
 
 async def costs_in(
-    reader: MongoReads, account_id: UUID, first: date, last: date
+    reader: MongoReads, account_id: UUID, first: date, last: date, at_most: int = MAX_IN_REPORT
 ) -> list[PeriodCost]:
-    """Return the costs of days. Raises BadRequest if there are more than MAX_IN_REPORT."""
+    """Return the costs of days. Raises BadRequest if there are more than `at_most`."""
     of_days = of_period(account_id, first, last)
-    options: dict[str, Any] = {"limit": MAX_IN_REPORT + 1, "batch_size": ROWS_AT_ONCE}
-    found = [
-        cost_of(row)
-        async for row in reader.find_each("costs", of_days, _FIELDS, hint="by_days", **options)
-    ]
-    if len(found) > MAX_IN_REPORT:
-        raise BadRequest(f"at most {MAX_IN_REPORT:,} costs in one report; ask for fewer days")
+    options: dict[str, Any] = {"limit": at_most + 1, "batch_size": ROWS_AT_ONCE}
+    rows = reader.find_each("costs", of_days, _FIELDS, hint="by_days", **options)
+    found = [cost_of(row) async for row in rows]
+    if len(found) > at_most:
+        raise BadRequest(f"at most {at_most:,} costs in one report; ask for fewer days")
     return found
 
 

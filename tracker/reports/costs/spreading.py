@@ -26,10 +26,11 @@ def spread(amount: int, clicks: Sequence[int]) -> list[int]:
 
 def spread_over_rows(
     table: Columns, value: str, at: Column, amounts: Mapping[Cell, int], clicks: Mapping[Cell, int]
-) -> tuple[Numbers, Numbers]:
-    """Return the parts of each row: of all its clicks, and of those of bots.
+) -> Columns:
+    """Return the table with the parts of its clicks in place of its measures, bots' also apart.
 
-    The rows of a cell may be only some of its `clicks`, and have their share of its amount.
+    `costed` are the clicks of cells with an amount. The rows of a cell may be only some of its
+    `clicks`, and have their share of its amount.
     """
     values = table.dimensions[value]
     keys = values.codes * len(at.values) + at.codes
@@ -47,11 +48,15 @@ def spread_over_rows(
     bots, every = _measure(table, "bots")[order], all_clicks(table)[order]
     sums = np.cumsum(every)
     ends = (sums - (sums - every)[starts][cell_of]).astype(object)
-    of_all = amount * ends // total - amount * (ends - every) // total
-    of_bots = amount * ends // total - amount * (ends - bots) // total
-    parts = np.zeros((2, table.rows), object)
-    parts[:, order] = of_all, of_bots
-    return parts[0], parts[1]
+    known = np.array([cell in amounts for cell in cells], np.int64)[cell_of]
+    measures = {
+        "cost": amount * ends // total - amount * (ends - every) // total,
+        "bot_cost": amount * ends // total - amount * (ends - bots) // total,
+        "costed": known * every,
+        "bot_costed": known * bots,
+    }
+    dimensions = table.of_rows(order).dimensions
+    return Columns(dimensions, measures, table.rows)
 
 
 def _ranks(column: Column) -> Numbers:
