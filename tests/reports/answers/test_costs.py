@@ -84,8 +84,8 @@ async def enter(
             }
         )
     await services.stores.mongodb["costs"].insert_many(rows)
-    await services.stores.mongodb["accounts"].insert_one(
-        {"_id": history.account_id, "name": "A", "has_costs": True}
+    await services.stores.mongodb["accounts"].update_one(
+        {"_id": history.account_id}, {"$set": {"has_costs": True}}, upsert=True
     )
     return list(map(cost_of, rows))
 
