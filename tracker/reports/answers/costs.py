@@ -20,25 +20,11 @@ from tracker.reports.answers.selection import Selection, selection_of
 from tracker.reports.answers.tags import repeated_by_tag
 from tracker.reports.columns import Column, Columns, column_of
 from tracker.reports.costs.entries import COUNTED, PeriodCost, costs_in
-from tracker.reports.costs.spreading import Cell, all_clicks, spread, spread_over_rows
+from tracker.reports.costs.spreading import Cell, CostShares, all_clicks, spread, spread_over_rows
 from tracker.reports.dimensions import DAY, FILTERS, HOUR, TAG
 from tracker.reports.joint_counts.report_run import ReportRun
 from tracker.reports.query import GroupBy, ReportQuery
 from tracker.reports.threads import in_thread_if_large
-
-
-class CostShares(NamedTuple):
-    """The costs with one filter, of days or of hours.
-
-    `clicks` are by cell, `amounts` by currency and cell. `met` are the clicks of each cost.
-    """
-
-    filter: str
-    values: Sequence[str]
-    is_hourly: bool
-    clicks: Mapping[Cell, int]
-    amounts: Mapping[str | None, Mapping[Cell, int]]
-    met: Mapping[UUID, int]
 
 
 class CostParts(NamedTuple):
@@ -58,9 +44,13 @@ async def cost_parts(
     """Return the costs of a query that `read` reads, by these dimensions; None without costs."""
     if not run.scope.has_costs or query.tests == "only":
         return None
-    costs = await costs_in(run.reader, run.scope.account_id, query.first, query.last)
-    await run.memory.take(len(costs) * limits.ROW_BYTES)
-    return await spread_costs(run, query, read, names, costs) if costs else None
+    days = query.first, query.last
+    if days not in run.costs:
+        costs = await costs_in(run.reader, run.scope.account_id, *days)
+        await run.memory.take(len(costs) * limits.ROW_BYTES)
+        run.costs[days] = costs, await shares_of(run, costs)
+    costs, shares = run.costs[days]
+    return await spread_costs(run, query, read, names, costs, shares) if costs else None
 
 
 async def spread_costs(
@@ -69,11 +59,12 @@ async def spread_costs(
     read: type[Reading],
     names: Sequence[str],
     costs: Sequence[PeriodCost],
+    all_shares: Sequence[CostShares],
 ) -> CostParts:
     """Return the parts of these costs, whose periods have some of the query's days."""
     tables, others = [], defaultdict[str, int](int)
     met: dict[UUID, int] = {}
-    for shares in await shares_of(run, costs):
+    for shares in all_shares:
         met |= shares.met
         table = await _clicks(run, query, shares, read)
         for currency in shares.amounts:
@@ -109,7 +100,9 @@ async def is_exact(run: ReportRun, cost: PeriodCost, group_by: GroupBy) -> bool:
     query = ReportQuery(account_id=run.scope.account_id, first=first, last=last, group_by=group_by)
     async with run.part("costs"):
         names = Reading(run, query, await selection_of(run, query)).names
-        found = await spread_costs(run, query, Reading, names, [cost._replace(currency=None)])
+        costs = [cost._replace(currency=None)]
+        shares = await shares_of(run, costs)
+        found = await spread_costs(run, query, Reading, names, costs, shares)
     spread_amount = found.table.total("cost")
     return spread_amount + found.unspread == cost.amount and 0 in (spread_amount, found.unspread)
 

@@ -6,13 +6,28 @@ So a part is less than a billionth from its exact share, and all parts are the a
 
 from collections.abc import Mapping, Sequence
 from itertools import accumulate, pairwise
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
+from uuid import UUID
 
 from tracker.reports.arrays import np
 from tracker.reports.columns import Column, Columns, Numbers
 
 Cell: TypeAlias = tuple[str, str]
 """A value of a filter, and a day or an hour of one."""
+
+
+class CostShares(NamedTuple):
+    """The costs with one filter, of days or of hours.
+
+    `clicks` are by cell, `amounts` by currency and cell. `met` are the clicks of each cost.
+    """
+
+    filter: str
+    values: Sequence[str]
+    is_hourly: bool
+    clicks: Mapping[Cell, int]
+    amounts: Mapping[str | None, Mapping[Cell, int]]
+    met: Mapping[UUID, int]
 
 
 def spread(amount: int, clicks: Sequence[int]) -> list[int]:

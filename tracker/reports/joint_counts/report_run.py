@@ -8,7 +8,7 @@ import math
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
-from datetime import datetime
+from datetime import date, datetime
 from typing import Final, NamedTuple
 from uuid import UUID
 
@@ -18,6 +18,8 @@ from pymongo.errors import PyMongoError
 from tracker.errors import BadRequest, TooSlow, Unavailable
 from tracker.reports import limits
 from tracker.reports.columns import Columns
+from tracker.reports.costs.entries import PeriodCost
+from tracker.reports.costs.spreading import CostShares
 from tracker.reports.dimensions import DocumentKind
 from tracker.reports.joint_counts.fingerprints import Fingerprints
 from tracker.reports.joint_counts.scope import ReportScope
@@ -90,7 +92,7 @@ class ReportRun:
     Reports share `fingerprints_of`, `unattributed` conversions, the counts of `recent` documents,
     and `rollups` if there are many reports. Documents are counted once for all `combinations` of
     dimensions that the reports need; with `is_thorough`, by all dimensions. `has_further`: rollups
-    that were read have FURTHER_MEASURES.
+    that were read have FURTHER_MEASURES. `costs` of periods are by the days that were asked for.
     """
 
     def __init__(
@@ -121,6 +123,7 @@ class ReportRun:
         self.rollups: SharedRollups | None = None
         self.recent: dict[RecentKey, Columns] = {}
         self.unattributed = Unattributed()
+        self.costs: dict[tuple[date, date], tuple[list[PeriodCost], list[CostShares]]] = {}
         self._fingerprints: dict[UUID | None, Fingerprints] = {}
         self._until = until
 
