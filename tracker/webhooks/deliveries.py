@@ -2,7 +2,7 @@
 
 - A claim sets `due_at` to the end of its lease. So one index finds due and abandoned deliveries.
 - Only the holder of a delivery records an attempt at it.
-- Changes of one conversion are claimed in their order (`sending/order`).
+- Changes of one conversion are claimed in their order (`order`).
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -18,8 +18,8 @@ from tracker.stores.mongodb.documents import as_struct, run_updates, sendable
 from tracker.stores.mongodb.transaction import MongoSession, in_transaction
 from tracker.webhooks.delivery import Attempt, Delivery, DeliveryStatus
 from tracker.webhooks.operational_messages import create_messages, delivery_failed
+from tracker.webhooks.order import make_next_due, postpone_later_ones
 from tracker.webhooks.queue import DeliveryQueue, DueWebhook, due_webhook
-from tracker.webhooks.sending.order import make_next_due, postpone_later_ones
 
 LEASE: Final = timedelta(seconds=30)
 """The duration of a claim: twice the time limit of an attempt."""

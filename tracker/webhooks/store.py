@@ -100,10 +100,7 @@ class Webhooks:
         conversions: Filter | None = None,
         approve: Callable[[MongoSession], Awaitable[object]] | None = None,
     ) -> Webhook:
-        """Return a new webhook, with its secret decrypted. Raises BadRequest beyond a limit.
-
-        `approve` is called in the transaction that stores it, and may raise.
-        """
+        """Return a new webhook, its secret decrypted. `approve` is called in the transaction."""
         webhook_id, secret = new_id(), _new_secret()
         webhook = Webhook(
             id=webhook_id,

@@ -45,9 +45,9 @@ from tracker.stores.redis import keys
 from tracker.webhooks.api.statistics import statistics
 from tracker.webhooks.creation import create_deliveries
 from tracker.webhooks.delivery import DeliveryStatus
+from tracker.webhooks.order import postpone_later_ones
 from tracker.webhooks.queue import DueWebhook
 from tracker.webhooks.queue_repair import QueueRepair
-from tracker.webhooks.sending.order import postpone_later_ones
 
 pytestmark = pytest.mark.redis
 

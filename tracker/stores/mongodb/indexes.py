@@ -22,6 +22,7 @@ _STATES: Final[Mapping[str, Any]] = {
 }
 """The links that a list by state may have. Few are in one, and the others cost nothing."""
 
+_DUE_IN_ORDER: Final = {"status": "due", "revision": {"$gte": 0}}
 _EXTERNAL: Final = {"partialFilterExpression": {"external_id": _EXISTING}}
 _LAST_CLICKS = ("account_id", "archived", "-last_click_at", "-_id")
 _WORDS = ("account_id", "-at", "event_config_id", "unknown_word")
@@ -146,12 +147,7 @@ INDEXES: dict[str, list[IndexModel]] = {
             "due_at",
             partialFilterExpression={"status": "due"},
         ),
-        _index(
-            "by_conversion",
-            "webhook_id",
-            "event_id",
-            partialFilterExpression={"status": "due", "revision": {"$gte": 0}},
-        ),
+        _index("in_order", "webhook_id", "event_id", partialFilterExpression=_DUE_IN_ORDER),
         _index("log", "webhook_id", "status", "-created_at", "-_id"),
         _index("expiry", "expires_at", expireAfterSeconds=0, sparse=True),
     ],
