@@ -11,6 +11,7 @@ import orjson
 from lab.chaos.traffic import EventAnswer, Ledger
 from lab.scene import LIMIT
 from tracker.clock import day_of
+from tracker.conversions.corrections.status import Status
 from tracker.conversions.document import COUNTED, Attribution
 from tracker.webhooks.delivery import DeliveryStatus
 
@@ -104,7 +105,7 @@ class Audit:
             "clicks": len(self._clicks),
             "uniqueClicks": sum(self._visitors.values()),
             "conversions": sum(
-                one["status"] in COUNTED and one["account_id"] is not None
+                one["status"] in COUNTED and one["account_id"] is not None and _is_approved(one)
                 for one in self._events.values()
             ),
         }
@@ -150,6 +151,10 @@ class Audit:
             Figure("repeats answered with an id of their own", own_ids),
             Figure("events pending although their click is stored", left_pending, is_fault=True),
         ]
+
+
+def _is_approved(event: Document) -> bool:
+    return bool(event.get("reported", Status.APPROVED) == Status.APPROVED)
 
 
 def _holders(counting: Iterable[Document]) -> dict[str | int, set[int]]:
