@@ -21,6 +21,7 @@ from tracker.ids import parse_id
 from tracker.links.hostnames import canonical_hostname
 from tracker.links.utm import UTM
 from tracker.reports.periods import step_of
+from tracker.syntax.currency import checked_currency
 from tracker.visitor_dimensions import UNKNOWN, country_name
 
 NO_VALUE: Final = "none"
@@ -94,7 +95,6 @@ class ReportDimension(NamedTuple):
 
 
 _COUNTRY: Final = re.compile(r"[A-Za-z]{2}")
-_CURRENCY: Final = re.compile(r"[A-Za-z]{3}")
 _WEEKDAYS: Final = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
 
 
@@ -123,9 +123,10 @@ def _event_of(text: str) -> str:
 def _currency_of(text: str) -> str:
     if text.lower() == HOME_CURRENCY:
         return HOME_CURRENCY
-    if not _CURRENCY.fullmatch(text):
-        raise ValueError("currency: must be three letters such as EUR, or units")
-    return text.upper()
+    try:
+        return checked_currency(CURRENCY, text)
+    except BadRequest as error:
+        raise ValueError(f"{error.message}, or units") from None
 
 
 def _weekday_label(number: str) -> str:

@@ -52,6 +52,7 @@ class SessionAccount(msgspec.Struct, kw_only=True):
     name: str
     time_zone: Annotated[str, Meta(description="IANA name; the zone of days and hours in reports")]
     today: Annotated[Day, Meta(description="the day that it is in this zone")]
+    currency: Annotated[str | None, Meta(description="ISO 4217; null: units of the senders")]
 
 
 class SessionRecord(msgspec.Struct, kw_only=True):
@@ -109,6 +110,7 @@ async def session_record(services: AccountServices, session: Session) -> Session
             name=account.name,
             time_zone=calendar.zone_at(at),
             today=calendar.day_of(at).isoformat(),
+            currency=(await services.conversions.account_rules.stored(account.id)).currency,
         ),
         role=current.role,
         scopes=None if scopes is None else list(scopes),

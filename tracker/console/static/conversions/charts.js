@@ -9,7 +9,7 @@ import { html } from "console/core/html";
 import { ErrorNote, Skeleton } from "console/core/parts";
 import { today } from "console/core/session";
 import { ColumnChart } from "console/reports/column-chart";
-import { MEASURES } from "console/reports/measures";
+import { MEASURES, RARE, shownMeasures } from "console/reports/measures";
 import { SeriesChart } from "console/reports/series-chart";
 import { chartSteps, comparedText, daysText } from "console/reports/words";
 
@@ -71,9 +71,12 @@ function Days({ days, filters }) {
   );
   if (report.error) return html`<${ErrorNote} error=${report.error} retry=${report.reload} />`;
   if (!report.data) return html`<div class="card"><${Skeleton} lines=${6} /></div>`;
-  const { totals, dateRange } = report.data;
+  const { totals, previous, dateRange } = report.data;
   // Clicks are of no event, so there is no rate of one.
-  const shown = SHOWN.filter((one) => one !== "conversionRate" || !filters.event);
+  const known = shownMeasures(totals, previous, chosen);
+  const shown = [...SHOWN, ...RARE].filter(
+    (one) => known.includes(one) && (one !== "conversionRate" || !filters.event),
+  );
   const measure = shown.includes(chosen) ? chosen : "conversions";
   const [name, text] = MEASURES[measure];
   return html`<section class="card" aria-busy=${report.loading}>

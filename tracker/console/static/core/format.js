@@ -6,11 +6,6 @@ const NUMBER = new Intl.NumberFormat();
 
 const COMPACT = new Intl.NumberFormat(undefined, { notation: "compact", maximumFractionDigits: 1 });
 
-const MONEY = new Intl.NumberFormat(undefined, {
-  minimumFractionDigits: 2,
-  maximumFractionDigits: 6,
-});
-
 const PERCENT = new Intl.NumberFormat(undefined, { style: "percent", maximumFractionDigits: 1 });
 
 const RELATIVE = new Intl.RelativeTimeFormat(undefined, { numeric: "auto" });
@@ -45,11 +40,28 @@ export function writeTimesIn(zone) {
   times = timesIn(knownZone(zone));
 }
 
-/** Formats of numbers and times. */
+let home;
+const moneyIn = new Map();
+
+/** Write amounts in this currency from now on, as plain numbers while it is none. */
+export function writeMoneyIn(currency) {
+  home = currency;
+}
+
+function money(value, currency = home) {
+  if (value === null || value === undefined) return "–";
+  if (!moneyIn.has(currency)) {
+    const how = currency ? { style: "currency", currency } : { minimumFractionDigits: 2 };
+    moneyIn.set(currency, new Intl.NumberFormat(undefined, { ...how, maximumFractionDigits: 6 }));
+  }
+  return moneyIn.get(currency).format(value);
+}
+
+/** Formats of numbers and times. Money is in the account's currency, or in the one given. */
 export const format = {
   number: (value) => NUMBER.format(value),
   compact: (value) => COMPACT.format(value),
-  money: (value) => (value === null || value === undefined ? "–" : MONEY.format(value)),
+  money,
   percent: (value) => PERCENT.format(value),
   date: (time) => times.date(time),
   time: (time) => times.time(time),

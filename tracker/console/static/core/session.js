@@ -2,7 +2,7 @@
 
 import { effect, signal } from "@preact/signals";
 import { knownZone, todayIn } from "console/core/dates";
-import { writeTimesIn } from "console/core/format";
+import { writeMoneyIn, writeTimesIn } from "console/core/format";
 
 /** The session as the API returns it; null when signed out, undefined until it is known. */
 export const session = signal(
@@ -11,6 +11,7 @@ export const session = signal(
 
 // Times stand beside days, which are the account's.
 effect(() => writeTimesIn(session.value?.account.time_zone));
+effect(() => writeMoneyIn(session.value?.account.currency ?? undefined));
 
 /** Whether the session ended by itself, which the sign-in page then says. */
 export const sessionEnded = signal(false);

@@ -21,7 +21,7 @@ import { can, session, today } from "console/core/session";
 import { toast } from "console/core/toasts";
 import { DayInput } from "console/parts/day-input";
 import { CARDS, DIMENSIONS, FILTERS, filterText } from "console/reports/dimensions";
-import { groupOf, measureOf } from "console/reports/measures";
+import { RARE, groupOf, measureOf } from "console/reports/measures";
 import {
   DEFAULT_PERIOD,
   PERIODS,
@@ -63,9 +63,11 @@ export default function Overview() {
  */
 export function Report({ title, fixed = {} }) {
   const { query } = route.value;
-  const dimensions = FILTERS.filter((name) => !(name in fixed));
+  const isShown = (panel) =>
+    !(groupOf(panel) in fixed) && (panel !== "currency" || session.value.account.currency);
+  const dimensions = FILTERS.filter(isShown);
   const report = readReport(query, { today: today(), dimensions });
-  const cards = CARDS.map((panels) => panels.filter((panel) => !(groupOf(panel) in fixed)));
+  const cards = CARDS.map((panels) => panels.filter(isShown));
   const body = owned(requestOf(report, cards, fixed));
   const answer = useLoad(
     (signal) => api.post("/api/reports/overview", body, { signal, timeout: REPORT_MS }),
@@ -304,7 +306,7 @@ function NoClicks() {
 }
 
 function isEmpty({ totals }) {
-  return !totals.clicks && !totals.botClicks && !totals.conversions;
+  return !["clicks", "botClicks", "conversions", ...RARE].some((name) => Number(totals[name]));
 }
 
 /** Return the names of the values that are filtered by, by "dimension key". */

@@ -6,7 +6,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { api } from "console/core/api";
 import { TextField } from "console/core/fields";
-import { format, writeTimesIn } from "console/core/format";
+import { format, writeMoneyIn, writeTimesIn } from "console/core/format";
 import { useAction, useTitle } from "console/core/hooks";
 import { html } from "console/core/html";
 import { Button, ErrorNote, Skeleton, Tag } from "console/core/parts";
@@ -46,6 +46,7 @@ export default function Shared({ token }) {
   const [open, busy, error] = useAction(async () => {
     const data = await read();
     writeTimesIn(data.timeZone);
+    writeMoneyIn(data.currency);
     // A report without a measure may have rows for several.
     setFirst(data.measure ? data : { ...(await read(DEFAULT_MEASURE)), measure: DEFAULT_MEASURE });
   });

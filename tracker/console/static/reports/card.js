@@ -4,8 +4,8 @@ import { format } from "console/core/format";
 import { html } from "console/core/html";
 import { Icon, lazy } from "console/core/parts";
 import { DIMENSIONS, isFilter, isPicture } from "console/reports/dimensions";
-import { MEASURES, groupOf } from "console/reports/measures";
-import { changeText, figureOf } from "console/reports/words";
+import { MEASURES, RARE, groupOf } from "console/reports/measures";
+import { changeText, figureOf, othersText } from "console/reports/words";
 
 const WorldMap = lazy("console/reports/world-map", "WorldMap");
 const HeatMap = lazy("console/reports/heat-map", "HeatMap");
@@ -65,7 +65,11 @@ function Panel({ panel, rows, measure, until, chosen, actions }) {
   const text = MEASURES[measure][1];
   const dimension = groupOf(panel);
   const toggle = actions.filter && ((row) => actions.filter(dimension, row));
-  const numbers = rows.map((row) => ({ ...row, value: Number(row[measure]) }));
+  const numbers = rows.map((row) => ({
+    ...row,
+    value: Number(row[measure]),
+    others: othersText(measure, row),
+  }));
   if (panel === "map")
     return html`<${WorldMap} rows=${numbers} format=${text} onChoose=${toggle} />`;
   if (panel === "hour_of_week")
@@ -75,7 +79,8 @@ function Panel({ panel, rows, measure, until, chosen, actions }) {
       format=${text}
     />`;
   const seen = numbers.filter(
-    ({ key, value, previous }) => value || Number(previous?.[measure]) || chosen.includes(key),
+    ({ key, value, others, previous }) =>
+      value || others || Number(previous?.[measure]) || chosen.includes(key),
   );
   if (seen.length === 0) return html`<p class="about">None in this time.</p>`;
   const most = Math.max(0, ...seen.map(({ value }) => value));
@@ -105,7 +110,7 @@ function Panel({ panel, rows, measure, until, chosen, actions }) {
             <${Icon} name="external" />
           </a>`
         }
-        <span class="numeric">${text(row.value)}</span>
+        <span class="numeric">${text(row.value)} ${row.others}</span>
         ${
           row.previous &&
           html`<${Change} measure=${measure} now=${row} before=${row.previous} until=${until} />`
@@ -122,7 +127,7 @@ function hourCell({ key, value }) {
 }
 
 /** More of these is neither good nor bad. */
-const NEUTRAL = ["botClicks"];
+const NEUTRAL = ["botClicks", ...RARE];
 
 /**
  * The change of a measure from the measures `before`, up to the time `until` if they are compared

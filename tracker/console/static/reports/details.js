@@ -12,8 +12,8 @@ import { Dialog } from "console/parts/dialog";
 import { Change } from "console/reports/card";
 import { DIMENSIONS, isFilter } from "console/reports/dimensions";
 import { downloadReport } from "console/reports/download";
-import { MEASURES } from "console/reports/measures";
-import { comparedText, comparedUntil } from "console/reports/words";
+import { MEASURES, shownMeasures } from "console/reports/measures";
+import { comparedText, comparedUntil, othersText } from "console/reports/words";
 
 const PAGE_SIZE = 25;
 const REPORT_MS = 35_000;
@@ -57,12 +57,14 @@ export function DetailsDialog({ panel, body, measure, onFilter, onClose }) {
         </button>`
         : row.name,
   };
-  const measures = Object.entries(MEASURES).map(([key, [label, format]]) => ({
-    label,
+  const { totals = {} } = report.data ?? {};
+  const names = shownMeasures(totals, totals.previous, sort.replace("-", ""));
+  const measures = names.map((key) => ({
+    label: MEASURES[key][0],
     numeric: true,
     sort: { descending: `-${key}`, ascending: key },
     key,
-    cell: (row) => format(row[key]),
+    cell: (row) => `${MEASURES[key][1](row[key])} ${othersText(key, row)}`,
   }));
   // One change, beside the measure that orders the rows.
   const ordered =

@@ -10,16 +10,30 @@ export const MEASURES = {
   conversionRate: ["Rate", format.percent],
   value: ["Value", format.money],
   payout: ["Payout", format.money],
+  pendingConversions: ["Pending", format.number],
+  pendingValue: ["Pending value", format.money],
+  rejectedConversions: ["Rejected", format.number],
+  refundedValue: ["Refunded", format.money],
   botClicks: ["Bots", format.number],
 };
+
+/** The measures that are only shown where they are not zero. */
+export const RARE = ["pendingConversions", "pendingValue", "rejectedConversions", "refundedValue"];
+
+/** Return the names of the measures to show of a report with these totals. */
+export function shownMeasures(totals, previous, measure) {
+  const has = (name) => name === measure || Number(totals[name]) || Number(previous?.[name]);
+  return Object.keys(MEASURES).filter((name) => !RARE.includes(name) || has(name));
+}
 
 /** Return the dimension by which the rows of a panel are asked for. */
 export const groupOf = (panel) => (panel === "map" ? "country" : panel);
 
-const OF_CONVERSIONS = ["conversions", "value", "payout"];
+const OF_CLICKS = ["clicks", "uniqueClicks", "botClicks", "conversionRate"];
 
 /** Return the measure that a panel shows if `measure` is chosen. Events have no clicks. */
 export function measureOf(panel, measure) {
   if (panel === "bot") return "botClicks";
-  return panel === "event" && !OF_CONVERSIONS.includes(measure) ? "conversions" : measure;
+  const isOfEvents = panel === "event" || panel === "currency";
+  return isOfEvents && OF_CLICKS.includes(measure) ? "conversions" : measure;
 }

@@ -3,9 +3,9 @@
 import { html } from "console/core/html";
 import { Card, Change } from "console/reports/card";
 import { CARDS } from "console/reports/dimensions";
-import { MEASURES, groupOf, measureOf } from "console/reports/measures";
+import { MEASURES, groupOf, measureOf, shownMeasures } from "console/reports/measures";
 import { SeriesChart } from "console/reports/series-chart";
-import { chartSteps, comparedText, comparedUntil } from "console/reports/words";
+import { chartSteps, comparedText, comparedUntil, othersText } from "console/reports/words";
 
 /**
  * The report. `data` is the answer to an overview; `measure` is the chosen one of MEASURES; `cards`
@@ -58,8 +58,10 @@ const LONG_CHARACTERS = 16;
 function Tiles({ data, measure, setMeasure }) {
   const { totals, previous } = data;
   return html`<ul class="tiles">
-    ${Object.entries(MEASURES).map(
-      ([key, [name, text]]) => html`<li key=${key}>
+    ${shownMeasures(totals, previous, measure).map((key) => {
+      const [name, text] = MEASURES[key];
+      const others = othersText(key, totals);
+      return html`<li key=${key}>
         <button
           type="button"
           class="tile"
@@ -70,6 +72,7 @@ function Tiles({ data, measure, setMeasure }) {
           <strong class=${text(totals[key]).length > LONG_CHARACTERS ? "long" : ""}>
             ${text(totals[key])}
           </strong>
+          ${others && html`<span class="hint">${others}</span>`}
           ${
             previous &&
             html`<${Change}
@@ -80,7 +83,7 @@ function Tiles({ data, measure, setMeasure }) {
             />`
           }
         </button>
-      </li>`,
-    )}
+      </li>`;
+    })}
   </ul>`;
 }

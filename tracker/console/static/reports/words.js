@@ -85,6 +85,15 @@ export function figureOf(measures, measure) {
   return measure === "conversionRate" && !measures.clicks ? null : Number(measures[measure]);
 }
 
+/** Return what came in other currencies beside an amount of the account's: "+ $3.50 + ¥100". */
+export function othersText(measure, { otherCurrencies = [] }) {
+  if (measure !== "value" && measure !== "payout") return "";
+  return otherCurrencies
+    .filter((one) => one[measure])
+    .map((one) => `+ ${format.money(one[measure], one.currency)}`)
+    .join(" ");
+}
+
 /**
  * Return a change as text: "+8%", of rates "+0.4 points"; "new" if there was nothing before, "–" if
  * there is nothing to compare. `write` is the format of the figures; null is no figure.
