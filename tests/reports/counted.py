@@ -97,6 +97,8 @@ def measures(
     if query.bots == "only":
         events = [one for one in events if one.get("bot")]
     home = [one for one in events if "currency" not in one]
+    paid = bots if query.bots == "only" else clicks
+    costed = [one for one in paid if "cost" in one]
     pending = [one for one in events if one.get("reported") == "pending"]
     rejected = [one for one in events if one.get("reported") == "rejected"]
     approved = [one for one in events if one.get("reported", "approved") == "approved"]
@@ -116,6 +118,9 @@ def measures(
         rejected_conversions=len(rejected),
         refunded_value=refunded(home),
         other_currencies=others(approved),
+        cost=total(costed, "cost") if costed else None,
+        unknown_cost_clicks=sum("cost_unknown" in one for one in paid),
+        has_other_payout=bool(total([one for one in approved if one not in home], "payout")),
     )
 
 

@@ -44,6 +44,12 @@ HOME, FOREIGN = "EUR", ("USD", "JPY")
 MONEY = ("0.000000001", "0.0000000005", "19.99", "-3", "1E+15", "12345678901234.123456789", "0")
 
 
+COSTS: tuple[dict[str, Any], ...] = (
+    {"cost": Decimal128("0.0525")},
+    {"cost_unknown": True},
+    {"cost": Decimal128("0")},
+    {},
+)
 RESTATED = ("reported", "currency", "refunded_value")
 
 
@@ -198,10 +204,12 @@ def _click(random: Random, link: Any) -> dict[str, Any]:
 
 def _click_of(random: Random, account_id: UUID, link_id: UUID, domain_name: str) -> dict[str, Any]:
     bot = random.choice([None, None, None, "crawler", "prefetch"])
+    at = _moment(random)
     return make_click_document(
         account_id=account_id,
         link_id=link_id,
-        at=_moment(random),
+        at=at,
+        **COSTS[at.second % len(COSTS)],
         domain_name=domain_name,
         **{name: random.choice(values) for name, values in VALUES.items()},
         bot=bot,

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from tracker.calendar import Calendar
 from tracker.reports.periods import DayRange
-from tracker.reports.query import Measures, ReportQuery
+from tracker.reports.query import DERIVED, Measures, ReportQuery
 
 Compared = Literal["previous_period", "previous_week", "previous_month", "previous_year"]
 
@@ -122,14 +122,15 @@ def _year_before(day: date) -> date:
 
 
 def change_of(current: Measures, previous: Measures) -> dict[str, float | None]:
-    """Return the change of each measure as a fraction: 0.25 is a quarter more. None where it was 0.
+    """Return the change of each measure as a fraction: 0.25 is a quarter more. None where it was 0,
+    or is not known.
 
     RATE_POINTS is the difference of the rates; None unless both have clicks.
     """
     fractions = {
         name: _fraction(getattr(current, name), getattr(previous, name))
-        for name in (*Measures.__struct_fields__, "conversion_rate")
-        if name != "other_currencies"
+        for name in (*Measures.__struct_fields__, *DERIVED)
+        if name not in ("other_currencies", "has_other_payout")
     }
     return {**fractions, RATE_POINTS: _points(current, previous)}
 
@@ -140,9 +141,9 @@ def _points(current: Measures, previous: Measures) -> float | None:
     return round(current.conversion_rate - previous.conversion_rate, DECIMALS)
 
 
-def _fraction(current: Decimal | float, previous: Decimal | float) -> float | None:
+def _fraction(current: Decimal | float | None, previous: Decimal | float | None) -> float | None:
     """Return the change as a fraction of `previous`. From -10 to -5 it is 0.5."""
-    if not previous:
+    if not previous or current is None:
         return None
     # Through text: a rate as it is shown, to six decimals.
     old, new = Decimal(str(previous)), Decimal(str(current))

@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime
-from decimal import Decimal
-from typing import Literal, NamedTuple
+from decimal import Context, Decimal
+from typing import Final, Literal, NamedTuple
 from uuid import UUID
 
 import msgspec
@@ -24,9 +24,22 @@ SortBy = Literal[
     "pending_value",
     "rejected_conversions",
     "refunded_value",
+    "cost",
+    "unknown_cost_clicks",
+    "profit",
+    "roi",
+    "epc",
+    "cpc",
+    "cpa",
     "key",
     "name",
 ]
+# Sums of money have up to 34 digits.
+_EXACT: Final = Context(prec=50)
+
+DERIVED: Final = ("conversion_rate", "profit", "roi", "epc", "cpc", "cpa")
+"""The measures that follow from others."""
+
 Bots = Literal["exclude", "include", "only"]
 Tests = Literal["exclude", "only"]
 FilterValue = UUID | str
@@ -72,7 +85,8 @@ class Measures(msgspec.Struct, frozen=True, kw_only=True):
     """The figures of a row, or of all rows. Money is in the account's currency.
 
     `bots` decides about `clicks`, and `unique_clicks` are always people's. `attributed` are the
-    conversions of `clicks`. Series have no `other_currencies`.
+    conversions of `clicks`. Series have no `other_currencies`. `cost` is None if none is known.
+    `has_other_payout`: `payout` lacks some, in other currencies, so what depends on it is None.
     """
 
     clicks: int
@@ -87,11 +101,40 @@ class Measures(msgspec.Struct, frozen=True, kw_only=True):
     rejected_conversions: int = 0
     refunded_value: Decimal = Decimal(0)
     other_currencies: tuple[CurrencyMeasures, ...] = ()
+    cost: Decimal | None = None
+    unknown_cost_clicks: int = 0
+    has_other_payout: bool = False
 
     @property
     def conversion_rate(self) -> float:
         """Return the attributed conversions per click, to six decimals; 0 without clicks."""
         return round(self.attributed / self.clicks, 6) if self.clicks else 0.0
+
+    @property
+    def profit(self) -> Decimal | None:
+        if self.cost is None or self.has_other_payout:
+            return None
+        return Decimal(f"{_EXACT.subtract(self.payout, self.cost).normalize(_EXACT):f}")
+
+    @property
+    def roi(self) -> float | None:
+        return _rate(self.profit, self.cost)
+
+    @property
+    def epc(self) -> float | None:
+        return _rate(None if self.has_other_payout else self.payout, self.clicks)
+
+    @property
+    def cpc(self) -> float | None:
+        return _rate(self.cost, self.clicks)
+
+    @property
+    def cpa(self) -> float | None:
+        return _rate(self.cost, self.conversions)
+
+
+def _rate(amount: Decimal | None, of: Decimal | int | None) -> float | None:
+    return round(float(amount) / float(of), 6) if amount is not None and of else None
 
 
 class GroupRow(msgspec.Struct, frozen=True, kw_only=True):

@@ -69,6 +69,9 @@ def _sum(one: Measures, other: Measures) -> Measures:
         pending_value=_money(one.pending_value, other.pending_value),
         rejected_conversions=one.rejected_conversions + other.rejected_conversions,
         refunded_value=_money(one.refunded_value, other.refunded_value),
+        cost=one.cost if other.cost is None else _money(one.cost or Decimal(0), other.cost),
+        unknown_cost_clicks=one.unknown_cost_clicks + other.unknown_cost_clicks,
+        has_other_payout=one.has_other_payout or other.has_other_payout,
     )
 
 

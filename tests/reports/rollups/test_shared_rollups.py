@@ -10,7 +10,7 @@ from tests.reports.history import DAYS, FIRST, History, made
 from tests.stores.mongodb.profiler import profiled
 from tests.web.client import Client
 from tests.web.reported import days, reported
-from tracker.reports.columns import CLICK_MEASURES, MEASURES, Columns
+from tracker.reports.columns import CLICK_MEASURES, EVENT_MEASURES, FURTHER_MEASURES, Columns
 from tracker.reports.rollups.layout import RollupSelection, rollups_of
 from tracker.reports.rollups.pipelines import RollupQuery, rollup_table
 from tracker.reports.rollups.shared_rollups import SharedRollups
@@ -54,7 +54,7 @@ async def test_their_sums_are_those_of_mongodb(services: Services) -> None:
             {"names": ["link", "domain", *of_map]},
             {"names": ["link", *of_map], "last": FIRST},
             {"names": [*of_map, "domain"], "by_day": True, "measures": CLICK_MEASURES},
-            {"names": ["link", *of_map], "measures": MEASURES[3:]},
+            {"names": ["link", *of_map], "measures": (*EVENT_MEASURES, *FURTHER_MEASURES)},
             {"cells": None if map_ is None else ["09", "DE", "Google app", "iOS", "tv", "no.ne"]},
         ):
             query = of_history(history, map_, **fields)

@@ -10,6 +10,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from tracker.reports.arrays import np
 from tracker.reports.columns import (
+    COST_MEASURES,
     FURTHER,
     FURTHER_MEASURES,
     UNATTRIBUTED,
@@ -41,9 +42,16 @@ class _Sum(NamedTuple):
     minus: tuple[str, ...] = ()
 
 
-_FURTHER: Final = (
-    *("pending_conversions", "pending_value", "rejected_conversions", "refunded_value"),
-)
+_FURTHER: Final[Mapping[str, str]] = {
+    **{
+        name: name
+        for name in (
+            *("pending_conversions", "pending_value", "rejected_conversions", "refunded_value"),
+            *("other_payout", "costed", "cost"),
+        )
+    },
+    "unknown_cost_clicks": "cost_unknown",
+}
 
 # The advertiser reports money. It counts although its click looked like a bot's.
 _EXCLUDE: Final[Mapping[str, _Sum]] = {
@@ -54,7 +62,7 @@ _EXCLUDE: Final[Mapping[str, _Sum]] = {
     "attributed": _Sum(("conversions",), minus=(UNATTRIBUTED, "bot_conversions")),
     "value": _Sum(("value",)),
     "payout": _Sum(("payout",)),
-    **{name: _Sum((name,)) for name in _FURTHER},
+    **{name: _Sum((one,)) for name, one in _FURTHER.items()},
 }
 _MEASURES: Final[Mapping[Bots, Mapping[str, _Sum]]] = {
     "exclude": _EXCLUDE,
@@ -71,7 +79,7 @@ _MEASURES: Final[Mapping[Bots, Mapping[str, _Sum]]] = {
         "attributed": _Sum(("bot_conversions",)),
         "value": _Sum(("bot_value",)),
         "payout": _Sum(("bot_payout",)),
-        **{name: _Sum((f"bot_{name}",)) for name in _FURTHER},
+        **{name: _Sum((f"bot_{one}",)) for name, one in _FURTHER.items()},
     },
 }
 """The measures of reports, from measures of counts, by how bots are counted."""
@@ -79,13 +87,23 @@ _MEASURES: Final[Mapping[Bots, Mapping[str, _Sum]]] = {
 _MONEY: Final = ("value", "payout", "pending_value", "refunded_value")
 _NO_MONEY: Final = dict.fromkeys(_MONEY, Decimal(0))
 
+_RATIOS: Final[Mapping[str, tuple[str, str]]] = {
+    "conversion_rate": ("attributed", "clicks"),
+    "roi": ("profit", "cost"),
+    "epc": ("payout", "clicks"),
+    "cpc": ("cost", "clicks"),
+    "cpa": ("cost", "conversions"),
+}
+_OF_COST: Final = frozenset(("cost", "profit", "roi", "cpc", "cpa"))
+_OF_PAYOUT: Final = frozenset(("profit", "roi", "epc"))
+
 
 def measures_read(bots: Bots, has_further: bool) -> Sequence[str]:
     """Return the measures that reports read from rollups."""
     sums = _MEASURES[bots].values()
     names = {name for one in sums for name in (*one.plus, *one.minus)} - {UNATTRIBUTED}
     if not has_further:
-        return [*sorted(names.difference(FURTHER_MEASURES)), FURTHER]
+        return [*sorted(names.difference(FURTHER_MEASURES, COST_MEASURES)), FURTHER]
     return sorted({*names, "bot_other_conversions" if bots == "only" else "other_conversions"})
 
 
@@ -152,6 +170,8 @@ class ReportRows:
             return self.at(_first(by_key, shown.__getitem__, at_most, descending))
         figures = self._figures(by)
         signed = -figures if descending else figures
+        if by in _OF_COST | _OF_PAYOUT:  # what is not known comes last
+            signed = np.where(np.isnan(signed), np.inf, signed)
         candidates = self._smallest(signed, at_most)
         return self.at(candidates[np.argsort(signed[candidates], kind="stable")])
 
@@ -185,12 +205,25 @@ class ReportRows:
         ]
 
     def _figures(self, by: str) -> Numbers:
-        if by != "conversion_rate":
+        if by not in _RATIOS and by not in _OF_COST:
             return self._measures.get(by, np.zeros(len(self.keys), np.int64))
-        clicks = self._measures["clicks"].astype(float)
-        attributed = self._measures["attributed"].astype(float)
-        rates: Numbers = np.divide(attributed, clicks, out=np.zeros(len(clicks)), where=clicks != 0)
-        return rates
+        name, divisor = _RATIOS.get(by, (by, None))
+        figures = self._floats(name)
+        if divisor is not None:
+            divisors = self._floats(divisor)
+            none = np.full(len(divisors), 0.0 if by == "conversion_rate" else np.nan)
+            figures = np.divide(figures, divisors, out=none, where=divisors != 0)
+        if by in _OF_COST:
+            figures[self._floats("costed") == 0] = np.nan
+        if by in _OF_PAYOUT:
+            figures[self._floats("other_payout") != 0] = np.nan
+        return figures
+
+    def _floats(self, name: str) -> Numbers:
+        if name == "profit":
+            return self._floats("payout") - self._floats("cost")
+        found = self._measures.get(name)
+        return np.zeros(len(self.keys)) if found is None else found.astype(float)
 
     def at(self, numbers: "Sequence[int] | Codes") -> "ReportRows":
         chosen = np.array(numbers, np.int64)
@@ -286,7 +319,11 @@ def _first(
 def _measures(sums: Mapping[str, int], currencies: Sequence[CurrencyMeasures]) -> Measures:
     counts: dict[str, Any] = {name: int(one) for name, one in sums.items()}
     money = {name: money_of(sums[name]) for name in _MONEY if sums.get(name)}
-    return Measures(**counts | _NO_MONEY | money, other_currencies=tuple(currencies))
+    of_costs = {
+        "cost": money_of(sums.get("cost", 0)) if counts.pop("costed", 0) else None,
+        "has_other_payout": bool(counts.pop("other_payout", 0)),
+    }
+    return Measures(**counts | _NO_MONEY | money | of_costs, other_currencies=tuple(currencies))
 
 
 def money_of(billionths: int) -> Decimal:

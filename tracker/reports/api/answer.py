@@ -32,10 +32,17 @@ Rate = (
     | UnsetType
 )
 Money = Decimal | UnsetType
+Cost = (
+    Annotated[
+        Decimal | None,
+        Meta(description="known costs of clicks, bots' too; null where none is known"),
+    ]
+    | UnsetType
+)
 Fraction = (
     Annotated[
         float | None,
-        Meta(description="0.25 is a quarter more than before; null where it was 0"),
+        Meta(description="0.25 is a quarter more than before; null where it was 0 or null"),
     ]
     | UnsetType
 )
@@ -62,6 +69,13 @@ class ReportMeasures(msgspec.Struct, kw_only=True):
     pending_value: Money = field(default=UNSET, name="pendingValue")
     rejected_conversions: Count = field(default=UNSET, name="rejectedConversions")
     refunded_value: Money = field(default=UNSET, name="refundedValue")
+    cost: Cost = UNSET
+    unknown_cost_clicks: Count = field(default=UNSET, name="unknownCostClicks")
+    profit: Annotated[Decimal | None, Meta(description="payout - cost")] | UnsetType = UNSET
+    roi: Annotated[float | None, Meta(description="profit / cost")] | UnsetType = UNSET
+    epc: Annotated[float | None, Meta(description="payout / clicks")] | UnsetType = UNSET
+    cpc: Annotated[float | None, Meta(description="cost / clicks")] | UnsetType = UNSET
+    cpa: Annotated[float | None, Meta(description="cost / conversions")] | UnsetType = UNSET
 
 
 MEASURE_FIELDS: Final[Mapping[str, Any]] = {
@@ -71,6 +85,9 @@ MEASURE_FIELDS: Final[Mapping[str, Any]] = {
 
 _OF_CURRENCIES: Final = frozenset(("conversions", "value", "payout"))
 """The measures beside which other currencies are told."""
+
+OF_COST: Final = ("cost", "unknownCostClicks", "profit", "roi", "cpc", "cpa")
+"""The measures that tell what an account pays."""
 
 _NAMES: Final = tuple(MEASURE_FIELDS)
 MeasureName = Literal[_NAMES]  # type: ignore[valid-type]
@@ -100,6 +117,13 @@ class ReportChange(msgspec.Struct, kw_only=True):
     pending_value: Fraction = field(default=UNSET, name="pendingValue")
     rejected_conversions: Fraction = field(default=UNSET, name="rejectedConversions")
     refunded_value: Fraction = field(default=UNSET, name="refundedValue")
+    cost: Fraction = UNSET
+    unknown_cost_clicks: Fraction = field(default=UNSET, name="unknownCostClicks")
+    profit: Fraction = UNSET
+    roi: Fraction = UNSET
+    epc: Fraction = UNSET
+    cpc: Fraction = UNSET
+    cpa: Fraction = UNSET
 
 
 class OtherCurrency(msgspec.Struct, kw_only=True):

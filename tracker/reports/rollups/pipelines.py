@@ -9,7 +9,14 @@ from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 from tracker.reports import columns
-from tracker.reports.columns import CLICK_MEASURES, COST_MEASURES, COUNTED_ONCE, MEASURES, Columns
+from tracker.reports.columns import (
+    CLICK_MEASURES,
+    COST_MEASURES,
+    COUNTED_ONCE,
+    FURTHER,
+    MEASURES,
+    Columns,
+)
 from tracker.reports.dimensions import DAY, EVENT, LINK, NO_EVENT
 from tracker.reports.rollups.layout import RollupSelection, decoded, encoded
 from tracker.reports.rollups.money import whole_number
@@ -149,7 +156,8 @@ def _of_map(name: str, wanted: Sequence[str] | None) -> Any:
     cells = {"$objectToArray": {"$ifNull": [f"${name}", {}]}}
     if name != EVENT:
         return cells
-    clicks = {measure: f"$total.{measure}" for measure in (*CLICK_MEASURES, *COST_MEASURES)}
+    measures = (*CLICK_MEASURES, *COST_MEASURES, FURTHER)
+    clicks = {measure: f"$total.{measure}" for measure in measures}
     return {"$concatArrays": [cells, [{"k": None, "v": clicks}]]}
 
 
