@@ -5,12 +5,14 @@ import argparse
 import sys
 from collections import Counter
 from datetime import date
+from itertools import product
 from typing import Any
 from uuid import UUID
 
 from redis.exceptions import RedisError
 
 from scripts.command import Command, OutputRow, add_days, require_account, uuid
+from scripts.cost_check import is_spread_exactly
 from scripts.progress import Progress
 from tracker.calendar import Calendar
 from tracker.costs.store import MAX_OF_ACCOUNT
@@ -19,7 +21,6 @@ from tracker.journal.backlog import Backlog
 from tracker.journal.dead_letters import DeadLetters
 from tracker.journal.spool_folder import SpoolFolder
 from tracker.links.counts.recount import LinkRecount
-from tracker.reports.answers.costs import is_exact
 from tracker.reports.costs.entries import costs_in
 from tracker.reports.query import Measures, ReportQuery
 from tracker.reports.repair.day_count import DayCount, count_day
@@ -74,15 +75,14 @@ async def _verify_link_counts(links: LinkRecount, account: UUID) -> int:
 
 async def _verify_costs(services: Services, account: UUID, parsed: argparse.Namespace) -> int:
     """Return how many reports of costs' periods have other sums than the costs."""
+    days = date.fromisoformat(parsed.first), date.fromisoformat(parsed.last)
     async with services.stores.mongodb.reads.at_one_snapshot() as snapshot:
-        days = date.fromisoformat(parsed.first), date.fromisoformat(parsed.last)
         costs = await costs_in(snapshot, account, *days, at_most=MAX_OF_ACCOUNT)
     different = 0
-    for cost in costs:
-        for group_by in ("link", "day"):
-            async with services.reports.reports.begin(account) as run:
-                if await is_exact(run, cost, group_by):
-                    continue
+    for cost, group_by in product(costs, ("link", "day")):
+        async with services.reports.reports.begin(account) as run:
+            is_exact = await is_spread_exactly(run, cost, group_by)
+        if not is_exact:
             different += 1
             print(
                 f"account {account}: the parts by {group_by} of cost {cost.id} are not its amount",

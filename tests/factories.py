@@ -21,10 +21,10 @@ from tracker.conversions.conversion import Conversion
 from tracker.conversions.event_config import EventConfig, PayoutType
 from tracker.conversions.postbacks.aliases import AliasedParameter
 from tracker.conversions.postbacks.parameters import ConversionParameters
-from tracker.costs.store import SentCost
 from tracker.ids import new_click_id, new_id
 from tracker.links.domain import Domain
 from tracker.links.link import Link, NewLink
+from tracker.reports.costs.entries import PeriodCost
 from tracker.service.services import Services
 from tracker.sharing.shares import Share
 from tracker.sharing.views import View
@@ -230,8 +230,8 @@ async def create_view(services: Services, account_id: UUID, name: str = "A view"
 async def create_cost(services: Services, account_id: UUID, **fields: Any) -> UUID:
     """Store a cost of 31 January 2026, by default of campaign `spring`."""
     given: dict[str, Any] = {"first": "2026-01-31", "last": "2026-01-31", "filter": "utm_campaign"}
-    given |= {"value": "spring", "amount": Decimal("120.5"), "currency": None}
-    sent = SentCost(**(given | fields))
+    given |= {"value": "spring", "amount": 120_500_000_000, "id": new_id()}
+    sent = PeriodCost(**(given | fields))
     [(cost_id, _)] = await run_in_transaction(
         services.stores.mongodb.database,
         lambda session: services.costs.costs.put(account_id, [sent], OPERATOR, session),

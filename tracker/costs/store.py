@@ -2,22 +2,19 @@
 
 from collections.abc import Sequence
 from datetime import date, datetime
-from decimal import Decimal
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal
 from uuid import UUID
 
 import msgspec
-from bson import Decimal128
 
 from tracker.access.principal import Actor
 from tracker.clock import now
 from tracker.errors import BadRequest
-from tracker.ids import new_id
-from tracker.reports.costs.entries import PeriodCost, of_period
-from tracker.reports.rollups.money import sum_in_billionths
+from tracker.reports.costs.entries import PeriodCost, cost_of, of_period
+from tracker.reports.rollups.money import billionths, decimal_of_billionths
 from tracker.stores.mongodb.account_lock import lock_account
 from tracker.stores.mongodb.database import MongoDB
-from tracker.stores.mongodb.documents import as_struct, run_inserts, run_updates
+from tracker.stores.mongodb.documents import run_inserts, run_updates
 from tracker.stores.mongodb.paging import Pages
 from tracker.stores.mongodb.transaction import MongoSession
 
@@ -30,54 +27,30 @@ Outcome = Literal["created", "replaced", "unchanged"]
 
 
 class Amount(msgspec.Struct, frozen=True, kw_only=True):
-    """An amount, who has sent it and when. Without `currency` it is in the account's."""
+    """An amount in billionths, who has sent it and when. Without `currency`: the account's."""
 
-    amount: Decimal
+    amount: int
     currency: str | None
     revision: int
     updated_at: datetime
     actor: Actor
 
 
-class Cost(Amount, frozen=True, kw_only=True):
-    """The cost of a period, as `PeriodCost` has it, and its earlier amounts, oldest first."""
+class Cost(msgspec.Struct, frozen=True, kw_only=True):
+    """A stored cost, its amount, and the earlier ones, oldest first."""
 
-    id: UUID
     account_id: UUID
-    first: str
-    last: str
-    filter: str
-    value: str
+    period: PeriodCost
+    now: Amount
     history: list[Amount]
 
     @property
-    def name(self) -> str:
-        return _name(self.first, self.last, self.filter, self.value)
-
-    def of_period(self) -> PeriodCost:
-        billionths = sum_in_billionths(self.amount)
-        return PeriodCost(
-            self.id, self.first, self.last, self.filter, self.value, billionths, self.currency
-        )
-
-
-class SentCost(NamedTuple):
-    """A cost to store."""
-
-    first: str
-    last: str
-    filter: str
-    value: str
-    amount: Decimal
-    currency: str | None
-
-    @property
-    def key(self) -> str:
-        return " ".join(self[:4])
+    def id(self) -> UUID:
+        return self.period.id
 
     @property
     def name(self) -> str:
-        return _name(*self[:4])
+        return self.period.name
 
 
 class Costs:
@@ -89,7 +62,7 @@ class Costs:
         self._pages = Pages(mongodb.reads, "costs", Cost, _cost)
 
     async def put(
-        self, account_id: UUID, sent: Sequence[SentCost], actor: Actor, session: MongoSession
+        self, account_id: UUID, sent: Sequence[PeriodCost], actor: Actor, session: MongoSession
     ) -> list[tuple[UUID, Outcome]]:
         """Store costs with different keys, in place of those with the same; return their ids.
 
@@ -136,20 +109,15 @@ class Costs:
         return None if account is None else account.get("currency")
 
 
-def _name(first: str, last: str, filter_: str, value: str) -> str:
-    period = first if first == last else f"{first} to {last}"
-    return f"{period}, {filter_} {value}"
-
-
-def _document(account_id: UUID, sent: SentCost, actor: Actor) -> dict[str, Any]:
+def _document(account_id: UUID, sent: PeriodCost, actor: Actor) -> dict[str, Any]:
     period = {"first": sent.first, "last": sent.last, "filter": sent.filter, "value": sent.value}
     amount = _amount(sent, actor) | {"revision": 1, "history": []}
-    return {"_id": new_id(), "account_id": account_id, "key": sent.key, **period, **amount}
+    return {"_id": sent.id, "account_id": account_id, "key": sent.key, **period, **amount}
 
 
-def _change(row: dict[str, Any], sent: SentCost, actor: Actor) -> dict[str, Any] | None:
+def _change(row: dict[str, Any], sent: PeriodCost, actor: Actor) -> dict[str, Any] | None:
     """Return the update of a stored cost; None if its amount is the same."""
-    if (row["amount"].to_decimal(), row["currency"]) == (sent.amount, sent.currency):
+    if (billionths(row["amount"]), row["currency"]) == (sent.amount, sent.currency):
         return None
     earlier = {name: row[name] for name in Amount.__struct_fields__}
     return {
@@ -159,12 +127,17 @@ def _change(row: dict[str, Any], sent: SentCost, actor: Actor) -> dict[str, Any]
     }
 
 
-def _amount(sent: SentCost, actor: Actor) -> dict[str, Any]:
+def _amount(sent: PeriodCost, actor: Actor) -> dict[str, Any]:
     by = msgspec.to_builtins(actor, builtin_types=[UUID])
-    amount = Decimal128(sent.amount)
+    amount = decimal_of_billionths(sent.amount)
     return {"amount": amount, "currency": sent.currency, "updated_at": now(), "actor": by}
 
 
 def _cost(row: dict[str, Any]) -> Cost:
-    amounts = [one | {"amount": one["amount"].to_decimal()} for one in row["history"]]
-    return as_struct(Cost, {**row, "amount": row["amount"].to_decimal(), "history": amounts})
+    current, *history = (
+        msgspec.convert({**one, "amount": billionths(one["amount"])}, Amount)
+        for one in (row, *row["history"])
+    )
+    account_id, cost_id = (UUID(bytes=row[name]) for name in ("account_id", "_id"))
+    period = cost_of({**row, "_id": cost_id})
+    return Cost(account_id=account_id, period=period, now=current, history=history)

@@ -10,13 +10,14 @@ from uuid import UUID
 import pytest
 from bson import Decimal128
 
+from scripts.cost_check import is_spread_exactly
 from tests.conversions.scene import applied
 from tests.factories import make_click
 from tests.reports.history import History, days, made
 from tracker.clicks.sources import SOURCES
 from tracker.ids import new_id
 from tracker.reports import arrays
-from tracker.reports.answers.costs import CostParts, clicks_met, cost_parts, is_exact
+from tracker.reports.answers.costs import CostParts, clicks_met, cost_parts
 from tracker.reports.answers.cut_reading import CutReading
 from tracker.reports.answers.reading import Reading
 from tracker.reports.answers.selection import selection_of
@@ -206,7 +207,7 @@ async def test_a_part_that_is_lost_is_found(
 
     async def all_exact(groups: tuple[GroupBy, ...] = ("link", "day")) -> bool:
         async with services.reports.reports.begin(history.account_id) as run:
-            return all([await is_exact(run, one, by) for one in costs for by in groups])
+            return all([await is_spread_exactly(run, one, by) for one in costs for by in groups])
 
     assert await all_exact()
 

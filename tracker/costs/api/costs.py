@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
+import msgspec
+
 from tracker.access.audit import AuditObject, FieldChange
 from tracker.costs.api.schema import (
     MAX_ROWS,
@@ -17,10 +19,12 @@ from tracker.costs.api.schema import (
     StoredCosts,
 )
 from tracker.costs.services import CostCall, CostServices
-from tracker.costs.store import Cost, Outcome, SentCost
+from tracker.costs.store import Amount, Cost, Outcome
 from tracker.errors import BadRequest
 from tracker.reports.answers.costs import clicks_met
 from tracker.reports.answers.names import filter_names
+from tracker.reports.answers.rows import money_of
+from tracker.reports.costs.entries import PeriodCost
 from tracker.reports.dimensions import LINK, TAG
 from tracker.stores.mongodb.account_lock import run_in_turn
 from tracker.stores.mongodb.transaction import MongoSession
@@ -39,21 +43,27 @@ async def _show(services: CostServices, costs: Sequence[Cost]) -> list[CostRecor
     account_id = costs[0].account_id
     filters: dict[str, list[str]] = {}
     for cost in costs:
-        filters.setdefault(cost.filter, []).append(cost.value)
+        filters.setdefault(cost.period.filter, []).append(cost.period.value)
     async with services.reports.reports.begin(account_id) as run:
-        clicks = await clicks_met(run, [one.of_period() for one in costs])
+        clicks = await clicks_met(run, [one.period for one in costs])
         names = await filter_names(run.reader, account_id, filters)
     return [
         record_of(
             CostRecord,
-            one,
-            filter={one.filter: one.value},
-            name=names[one.filter][one.value],
+            one.period,
+            **msgspec.structs.asdict(_amount(one.now)),
+            account_id=account_id,
+            filter={one.period.filter: one.period.value},
+            name=names[one.period.filter][one.period.value],
             clicks=clicks[one.id],
-            history=[record_of(AmountRecord, amount) for amount in one.history],
+            history=list(map(_amount, one.history)),
         )
         for one in costs
     ]
+
+
+def _amount(stored: Amount) -> AmountRecord:
+    return record_of(AmountRecord, stored, amount=money_of(stored.amount))
 
 
 COSTS: Resource[Cost, CostRecord] = Resource(
@@ -86,11 +96,11 @@ async def put(call: CostCall[Nothing, PutCosts]) -> StoredCosts:
     """
     rows, costs = call.body.rows, call.services.costs
     own = await costs.currency_of(call.account_id)
-    sent: dict[str, SentCost] = {}
+    sent: dict[str, PeriodCost] = {}
     for number, row in enumerate(rows):
         if row.currency and not own:
             raise BadRequest(f"rows[{number}].currency: the account has no currency; set it first")
-        one = row.sent(own)
+        one = row.stored(own)
         if sent.setdefault(one.key, one) is not one:
             raise BadRequest(f"rows[{number}]: an earlier row has the same period and filter")
     await _check_own(call, list(sent.values()))
@@ -99,7 +109,7 @@ async def put(call: CostCall[Nothing, PutCosts]) -> StoredCosts:
 
 
 async def _store(
-    call: CostCall[Any, Any], action: str, sent: Sequence[SentCost]
+    call: CostCall[Any, Any], action: str, sent: Sequence[PeriodCost]
 ) -> list[tuple[UUID, Outcome]]:
     """Store costs, with one entry of the audit log: tools send a thousand every hour."""
 
@@ -121,7 +131,7 @@ async def _store(
     return await run_in_turn(call.web.mongodb.database, call.account_id, work)
 
 
-async def _check_own(call: CostCall[Any, Any], sent: Sequence[SentCost]) -> None:
+async def _check_own(call: CostCall[Any, Any], sent: Sequence[PeriodCost]) -> None:
     """Raises NotFound or Forbidden for links and tags that the account does not have."""
     links = await call.services.links.links.find_all(_ids(sent, LINK))
     tags = await call.services.links.tags.find(_ids(sent, TAG))
@@ -131,7 +141,7 @@ async def _check_own(call: CostCall[Any, Any], sent: Sequence[SentCost]) -> None
             call.check_owner(f"rows[{number}].filter.{one.filter}", found)
 
 
-def _ids(sent: Sequence[SentCost], name: str) -> set[UUID]:
+def _ids(sent: Sequence[PeriodCost], name: str) -> set[UUID]:
     return {UUID(one.value) for one in sent if one.filter == name}
 
 
@@ -160,10 +170,10 @@ async def restore(call: CostCall[Nothing, RestoreCost]) -> CostRecord:
     Raises BadRequest if its history does not have the revision.
     """
     cost, revision = await COSTS.find(call), call.body.revision
-    earlier = next((one for one in (*cost.history, cost) if one.revision == revision), None)
+    earlier = next((one for one in (*cost.history, cost.now) if one.revision == revision), None)
     if earlier is None:
         raise BadRequest("revision: must be one of the cost's history")
-    sent = SentCost(*cost.of_period()[1:5], earlier.amount, earlier.currency)
+    sent = cost.period._replace(amount=earlier.amount, currency=earlier.currency)
     await _store(call, "cost.restored", [sent])
     return await COSTS.show(call, await COSTS.find(call))
 
@@ -173,6 +183,6 @@ async def delete(call: CostCall[Nothing, Nothing]) -> Done:
     """Delete a cost of a period."""
     cost = await COSTS.find(call)
     await call.services.costs.delete(cost.id)
-    amount = {"amount": FieldChange(before=str(cost.amount), after=None)}
+    amount = {"amount": FieldChange(before=str(money_of(cost.period.amount)), after=None)}
     await call.audit("cost.deleted", COSTS.audit_object(cost), amount)
     return Done()

@@ -10,10 +10,12 @@ import msgspec
 from msgspec import Meta, field
 
 from tracker.access.principal import Actor
-from tracker.costs.store import Outcome, SentCost
+from tracker.costs.store import Outcome
 from tracker.errors import BadRequest
-from tracker.reports.costs.entries import COUNTED
+from tracker.ids import new_id
+from tracker.reports.costs.entries import COUNTED, PeriodCost
 from tracker.reports.dimensions import FILTERS
+from tracker.reports.rollups.money import sum_in_billionths
 from tracker.reports.series import MAX_HOURLY_DAYS
 from tracker.web.limits import MAX_REPORT_DAYS
 from tracker.web.schema import AccountId, AccountPage, Timestamp, parse_day, trimmed
@@ -22,7 +24,7 @@ MAX_ROWS: Final = 1000
 MAX_AMOUNT: Final = 10**12
 DECIMALS: Final = 6
 
-_HOUR: Final = re.compile(r"(\d{4}-\d{2}-\d{2})T([01]\d|2[0-3])", re.ASCII)
+_HOUR: Final = re.compile(r"T([01]\d|2[0-3])\Z", re.ASCII)
 _CURRENCY: Final = re.compile(r"[A-Za-z]{3}", re.ASCII)
 
 PeriodEnd = Annotated[
@@ -72,23 +74,22 @@ class NewCost(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
                 raise ValueError("currency: must be three letters such as EUR")
             self.currency = self.currency.upper()
 
-    def sent(self, own: str | None) -> SentCost:
+    def stored(self, own: str | None) -> PeriodCost:
         """Return the cost to store for an account whose currency is `own`."""
         [(name, value)] = self.filter.items()
         currency = None if self.currency == own else self.currency
-        return SentCost(self.first, self.last, name, value, self.amount, currency)
+        amount = sum_in_billionths(self.amount)
+        return PeriodCost(new_id(), self.first, self.last, name, value, amount, currency)
 
 
 def _check_period(first: str, last: str) -> None:
     days = []
     for name, text in (("from", first), ("to", last)):
-        hour = _HOUR.fullmatch(text)
         try:
-            days.append(parse_day(name, hour[1] if hour else text))
+            days.append(parse_day(name, text[: -len("T00")] if _HOUR.search(text) else text))
         except ValueError:
-            raise ValueError(
-                f"{name}: must be a day such as 2026-11-28, or an hour such as 2026-11-28T09"
-            ) from None
+            rule = "must be a day such as 2026-11-28, or an hour such as 2026-11-28T09"
+            raise ValueError(f"{name}: {rule}") from None
     if len(first) != len(last):
         raise ValueError("to: must be a day if from is one, else an hour")
     if first > last:

@@ -23,7 +23,7 @@ from tracker.reports.costs.entries import COUNTED, PeriodCost, costs_in
 from tracker.reports.costs.spreading import Cell, CostShares, all_clicks, spread, spread_over_rows
 from tracker.reports.dimensions import DAY, FILTERS, HOUR, TAG
 from tracker.reports.joint_counts.report_run import ReportRun
-from tracker.reports.query import GroupBy, ReportQuery
+from tracker.reports.query import ReportQuery
 from tracker.reports.threads import in_thread_if_large
 
 
@@ -49,19 +49,7 @@ async def cost_parts(
         costs = await costs_in(run.reader, run.scope.account_id, *days)
         await run.memory.take(len(costs) * limits.ROW_BYTES)
         run.costs[days] = costs, await shares_of(run, costs)
-    costs, shares = run.costs[days]
-    return await spread_costs(run, query, read, names, costs, shares) if costs else None
-
-
-async def spread_costs(
-    run: ReportRun,
-    query: ReportQuery,
-    read: type[Reading],
-    names: Sequence[str],
-    costs: Sequence[PeriodCost],
-    all_shares: Sequence[CostShares],
-) -> CostParts:
-    """Return the parts of these costs, whose periods have some of the query's days."""
+    costs, all_shares = run.costs[days]
     tables, others = [], defaultdict[str, int](int)
     met: dict[UUID, int] = {}
     for shares in all_shares:
@@ -73,14 +61,14 @@ async def spread_costs(
                 tables.append(parts)
             else:
                 others[currency] += parts.total("bot_cost" if query.bots == "only" else "cost")
-    unspread = 0
+    unspread = defaultdict[str | None, int](int)
     for cost in costs:
         if not met[cost.id] and _is_of(query, cost):
-            if cost.currency is None:
-                unspread += cost.amount
-            else:
-                others[cost.currency] += cost.amount
-    return CostParts(columns.joined(tables, names), others, unspread)
+            unspread[cost.currency] += cost.amount
+    own = unspread.pop(None, 0)
+    for code, amount in unspread.items():
+        others[str(code)] += amount
+    return CostParts(columns.joined(tables, names), others, own) if costs else None
 
 
 async def clicks_met(run: ReportRun, costs: Iterable[PeriodCost]) -> dict[UUID, int]:
@@ -91,20 +79,6 @@ async def clicks_met(run: ReportRun, costs: Iterable[PeriodCost]) -> dict[UUID, 
         for shares in await shares_of(run, costs):
             found |= shares.met
     return found
-
-
-async def is_exact(run: ReportRun, cost: PeriodCost, group_by: GroupBy) -> bool:
-    """Return whether the rows of a report of a cost's period are the amount, or none is spread."""
-    await arrays.load()
-    first, last = map(date.fromisoformat, cost.days)
-    query = ReportQuery(account_id=run.scope.account_id, first=first, last=last, group_by=group_by)
-    async with run.part("costs"):
-        names = Reading(run, query, await selection_of(run, query)).names
-        costs = [cost._replace(currency=None)]
-        shares = await shares_of(run, costs)
-        found = await spread_costs(run, query, Reading, names, costs, shares)
-    spread_amount = found.table.total("cost")
-    return spread_amount + found.unspread == cost.amount and 0 in (spread_amount, found.unspread)
 
 
 async def shares_of(run: ReportRun, costs: Iterable[PeriodCost]) -> list[CostShares]:

@@ -44,6 +44,16 @@ class PeriodCost(NamedTuple):
         return "T" in self.first
 
     @property
+    def key(self) -> str:
+        """Return what no other cost of the account has."""
+        return " ".join(self[1:5])
+
+    @property
+    def name(self) -> str:
+        period = self.first if self.first == self.last else f"{self.first} to {self.last}"
+        return f"{period}, {self.filter} {self.value}"
+
+    @property
     def days(self) -> tuple[str, str]:
         return self.first[:10], self.last[:10]
 
