@@ -25,7 +25,7 @@ ORDER = (
     ("tracker.dns", "tracker.ids", "tracker.limits", "tracker.metrics", "tracker.syntax"),
     ("tracker.loops",),
     ("tracker.http", "tracker.stores"),
-    ("tracker.access", "tracker.journal"),
+    ("tracker.access", "tracker.jobs", "tracker.journal"),
     ("tracker.web",),
     ("tracker.links",),
     ("tracker.clicks",),

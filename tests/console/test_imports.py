@@ -20,10 +20,10 @@ from tests.imports.lines import add_lines
 from tests.waiting import eventually
 from tracker.access.roles import Role
 from tracker.accounts.accounts import Account
-from tracker.imports.files import FileWriter
 from tracker.imports.readers.csv_links import LINK_HEADINGS
 from tracker.imports.source import Source
 from tracker.imports.source_api import SourceApis
+from tracker.jobs.files import FileWriter
 from tracker.service.services import Services
 
 FILE = """\

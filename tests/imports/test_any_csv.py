@@ -130,7 +130,7 @@ async def test_a_csv_with_columns_of_its_own_is_imported_once_and_undone(
         undone = await done(world, one, "undo")
         assert (undone["state"], undone["counts"].get("left", 0)) == ("undone", 0)
     stored = await world.stored()
-    for name in ("links", "tags", "imported_links", "import_files"):
+    for name in ("links", "tags", "imported_links", "job_files"):
         assert stored[name] == [], name
 
 

@@ -166,7 +166,7 @@ async def test_an_api_of_shlink_is_imported_once_and_undone(world: World, addres
     for one in (again, path):
         assert (await done(world, one, "undo"))["state"] == "undone"
     stored = await world.stored()
-    for name in ("links", "tags", "imported_links", "import_files", "clicks"):
+    for name in ("links", "tags", "imported_links", "job_files", "clicks"):
         assert stored[name] == [], name
 
 
@@ -181,4 +181,4 @@ async def test_a_wrong_key_and_a_redirect_fail_the_import_and_are_not_followed(
     at = f"api: {address}/old/rest/v3/short-urls"
     assert (shown["state"], shown["error"]) == ("failed", f"{at} answered 302")
     assert len(Shlink.asked) == 1
-    assert (await world.stored())["import_files"] == []
+    assert (await world.stored())["job_files"] == []

@@ -18,9 +18,10 @@ from tests.waiting import eventually
 from tests.web.world import World
 from tracker.clock import now
 from tracker.errors import BadRequest
-from tracker.imports import files, source_api
+from tracker.imports import source_api
 from tracker.imports.item import SourceItem, SourcePassword
 from tracker.imports.source_api import SourceApis, _wait_seconds
+from tracker.jobs import files
 from tracker.service.services import Services
 
 KEY = "a-secret-of-the-source"
@@ -211,17 +212,17 @@ async def test_a_reading_that_fails_or_is_cancelled_leaves_no_pieces(
     monkeypatch.setattr(lines, "LINES", lines.LINES._replace(read_api=read_api))
     path = await begun(world, api)
     await read_one.wait()
-    assert len((await world.stored())["import_files"]) == 2
+    assert len((await world.stored())["job_files"]) == 2
     goes_on.set()
 
     async def has_failed() -> bool:
         return bool((await world.api.get(path)).json()["state"] == "failed")
 
     await eventually(has_failed)
-    assert (await world.stored())["import_files"] == []
+    assert (await world.stored())["job_files"] == []
     goes_on.clear()
     read_one.clear()
     path = await begun(world, api)
     await read_one.wait()
     await world.services.imports.reading.close()
-    assert (await world.stored())["import_files"] == []
+    assert (await world.stored())["job_files"] == []

@@ -28,6 +28,7 @@ from tracker.imports import store, worker
 from tracker.imports.item import SourcePassword
 from tracker.imports.plan import Planner
 from tracker.imports.rows import ImportRows
+from tracker.jobs.worker import MAX_ATTEMPTS
 
 
 async def slugs(world: World) -> list[str]:
@@ -220,7 +221,7 @@ async def test_a_password_that_does_not_come_along_leaves_the_link_inactive(worl
     assert link["active"] is False
     await imported(world, a_link("b", password=password))
     stored = await world.stored()
-    assert "open sesame" not in str({**stored, "import_files": []})
+    assert "open sesame" not in str({**stored, "job_files": []})
 
 
 async def test_an_import_that_is_killed_in_the_middle_is_carried_on_by_another_process(
@@ -299,7 +300,7 @@ async def test_a_run_is_paused_and_cancelled_between_two_chunks(
     cancelled = await done(world, path, "resume")
     assert cancelled["state"] == "cancelled"
     assert await slugs(world) == ["s0", "s1", "s2", "s3"]
-    assert (await world.stored())["import_files"] == []
+    assert (await world.stored())["job_files"] == []
 
 
 async def test_a_process_that_stops_leaves_the_rest_to_the_next_one_at_once(world: World) -> None:
@@ -315,7 +316,7 @@ async def test_a_process_that_stops_leaves_the_rest_to_the_next_one_at_once(worl
 
 async def test_a_file_that_is_no_longer_stored_fails_the_import(world: World) -> None:
     path = await uploaded(world, a_link("a"))
-    await world.services.stores.mongodb["import_files"].delete_many({})
+    await world.services.stores.mongodb["job_files"].delete_many({})
     failed = await done(world, path, "check")
     assert (failed["state"], failed["error"]) == (
         "failed",
@@ -334,7 +335,7 @@ async def test_an_import_that_fails_again_and_again_is_given_up(
 
     monkeypatch.setattr(Planner, "plan", broken)
     imports = world.services.stores.mongodb["imports"]
-    for _ in range(worker.MAX_ATTEMPTS):
+    for _ in range(MAX_ATTEMPTS):
         with pytest.raises(KeyError):
             await work(world.services)
         await imports.update_one({}, {"$set": {"leased_until": now()}})
@@ -352,7 +353,7 @@ async def test_an_account_has_one_import_at_work_and_few_in_all(
         400,
         "state: another import of the account is at work; wait until it ends",
     )
-    monkeypatch.setattr(store, "MAX_IMPORTS", 2)
+    monkeypatch.setattr(store.Imports, "most", 2)
     answer = await world.api.post(PATH, accountId=str(world.account.id), source="lines")
     assert answer.error == "imports: at most 2; delete one"
     assert (await world.api.delete(first)).error == (

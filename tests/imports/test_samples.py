@@ -319,7 +319,7 @@ async def test_a_sample_is_imported_again_changed_and_undone(world: World, sampl
     for one in (changed, again, path, *earlier):
         await scene.undone(one)
     stored = await world.stored()
-    for name in ("links", "tags", "imported_links", "import_files", "clicks"):
+    for name in ("links", "tags", "imported_links", "job_files", "clicks"):
         assert stored[name] == [], name
     assert await scene.clicks() == (0, 0)
 

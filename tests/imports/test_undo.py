@@ -18,7 +18,7 @@ async def test_an_undone_import_leaves_nothing_behind(world: World) -> None:
     undone = await done(world, path, "undo")
     assert (undone["state"], undone["counts"]) == ("undone", {"removed": 2, "left": 0})
     after = await world.stored()
-    for name in ("links", "tags", "imported_links", "import_files"):
+    for name in ("links", "tags", "imported_links", "job_files"):
         assert after.get(name, []) == before.get(name, []), name
     for state in ("active", "archived_active"):
         assert sum(count.get(state, 0) for count in after["link_counts"]) == 0

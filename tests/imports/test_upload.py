@@ -10,7 +10,7 @@ from tests.imports.lines import A_FILE, PATH, a_link, act, created, file_of, upl
 from tests.waiting import eventually
 from tests.web.world import World
 from tracker.errors import PayloadTooLarge
-from tracker.imports.files import PIECE_BYTES, FileWriter
+from tracker.jobs.files import PIECE_BYTES, FileWriter
 from tracker.web.incoming_body import BodyMemory, IncomingBody
 from tracker.web.limits import MAX_UPLOAD_BYTES
 
@@ -19,7 +19,7 @@ LARGE = file_of(*(a_link(f"s{number}") for number in range(40_000)))
 
 
 async def pieces(world: World) -> list[bytes]:
-    found = world.services.stores.mongodb["import_files"].find().sort("_id", 1)
+    found = world.services.stores.mongodb["job_files"].find().sort("_id", 1)
     return [row["piece"] async for row in found]
 
 

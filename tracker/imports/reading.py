@@ -15,7 +15,6 @@ from tracker.clock import now
 from tracker.errors import BadRequest, Unavailable
 from tracker.ids import new_id
 from tracker.imports.candidate import is_kept
-from tracker.imports.files import Files
 from tracker.imports.item import (
     RefusedRow,
     SourceItem,
@@ -24,7 +23,9 @@ from tracker.imports.item import (
     SourceVisit,
 )
 from tracker.imports.source import FileFormat, Items, Pieces, Source
-from tracker.imports.store import LEASE, Import, Imports, LeaseLost, leased
+from tracker.imports.store import Import, Imports
+from tracker.jobs.files import Files
+from tracker.jobs.store import LEASE, LeaseLost, leased
 from tracker.loops import cancel_and_wait
 from tracker.web.limits import MAX_UPLOAD_BYTES
 

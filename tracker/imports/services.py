@@ -7,7 +7,6 @@ from uuid import UUID
 from tracker.clicks.services import ClickServices
 from tracker.dns.resolver import HostResolver
 from tracker.errors import BadRequest
-from tracker.imports.files import Files, FileWriter
 from tracker.imports.reading import ApiReading
 from tracker.imports.rows import ImportRows
 from tracker.imports.source import Source
@@ -15,6 +14,7 @@ from tracker.imports.source_api import SourceApis
 from tracker.imports.store import DomainChoice, Import, Imports
 from tracker.imports.visits import ImportedVisits
 from tracker.imports.worker import Worker
+from tracker.jobs.files import Files, FileWriter
 from tracker.journal.services import JournalServices
 from tracker.links.services import LinkServices
 from tracker.stores.services import StoreServices

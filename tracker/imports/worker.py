@@ -5,47 +5,39 @@ condition of the lease. So a process may be killed anywhere, and another one car
 """
 
 import asyncio
-import contextlib
 from collections import Counter
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from typing import Any, Final
 from uuid import UUID
 
 import msgspec
-import structlog
 
 from tracker.clicks.custom_paths import CustomPaths
-from tracker.clock import now
-from tracker.errors import BadRequest, Unavailable
-from tracker.ids import new_id
+from tracker.errors import BadRequest
 from tracker.imports.candidate import digest
 from tracker.imports.cut_over import CutOverCheck
-from tracker.imports.files import Files
 from tracker.imports.item import RefusedRow, SourceItem, SourceLink, SourceVisit
 from tracker.imports.plan import Decision, Planner, link_of, updated_fields
 from tracker.imports.reading import read_items
 from tracker.imports.rows import ImportRow, ImportRows
 from tracker.imports.source import Source
-from tracker.imports.store import MAX_DOMAINS, Import, Imports, LeaseLost, leased
+from tracker.imports.store import MAX_DOMAINS, Import, Imports
 from tracker.imports.undo import Undo
 from tracker.imports.visits import VISITS_PER_CHUNK, ImportedVisits
+from tracker.jobs.files import Files
+from tracker.jobs.worker import JobWorker, chunks
 from tracker.links.link import Link, Revision
 from tracker.links.services import LinkServices
-from tracker.loops import wait
 from tracker.stores.mongodb.database import MongoDB
 from tracker.stores.mongodb.documents import run_updates
 from tracker.stores.mongodb.transaction import MongoSession
 
-log = structlog.get_logger(__name__)
-
 ITEMS_PER_CHUNK: Final = 200
-LOOK_SECONDS: Final = 2.0
-MAX_ATTEMPTS: Final = 5
 
 Numbered = Sequence[tuple[int, SourceItem]]
 
 
-class Worker:
+class Worker(JobWorker[Import]):
     """The work of one process, on one import at a time."""
 
     def __init__(
@@ -59,6 +51,7 @@ class Worker:
         visits: ImportedVisits,
         paths: CustomPaths,
     ) -> None:
+        super().__init__(imports)
         self._mongodb = mongodb
         self._imports = imports
         self._rows = rows
@@ -69,45 +62,15 @@ class Worker:
         self._undo = Undo(mongodb, imports, links, visits)
         self._cut_over = CutOverCheck(imports, rows, links, paths)
 
-    async def run(self, stop: asyncio.Event) -> None:
-        """Work on one import after the other until `stop` is set."""
-        while not stop.is_set():
-            if not await self.work_on_one(stop):
-                await wait(stop, LOOK_SECONDS)
-
-    async def work_on_one(self, stop: asyncio.Event) -> bool:
-        """Work on an import at which nobody works; return whether there was one."""
-        held = await self._imports.claim(new_id())
-        if held is None:
-            return False
-        try:
-            await leased(self._imports, held, self._work(held, stop))
-        except LeaseLost:
-            log.info("an import was taken over, paused or cancelled", import_id=str(held.id))
-        except Unavailable as error:  # of Redis, or of threads for passwords
-            log.warning("an import waits", import_id=str(held.id), error=error.message)
-            with contextlib.suppress(LeaseLost):
-                await self._imports.advance(held, {"attempts": 0})
-        except BadRequest as error:
-            await self._imports.fail(held, error.message)
-        return True
-
-    async def _work(self, held: Import, stop: asyncio.Event) -> None:
+    async def work(self, held: Import, stop: asyncio.Event) -> dict[str, Any] | None:
+        """Do the present step of an import. Raises BadRequest if it cannot be done."""
         if held.state == "reading":
             raise BadRequest("api: the process that read it has ended; create the import again")
-        if held.attempts > MAX_ATTEMPTS:
-            raise BadRequest("import: failed again and again; the operator's log says why")
         if held.state == "undoing":
-            ended = await self._undo.run(held, stop)
-        elif held.state == "comparing":
-            ended = await self._cut_over.run(held, stop)
-        else:
-            ended = await self._go_through(held, stop)
-        if ended is None:
-            await self._imports.advance(held, {"leased_until": now()})
-            return
-        await self._imports.advance(held, ended)
-        log.info("a step of an import has ended", import_id=str(held.id), state=ended["state"])
+            return await self._undo.run(held, stop)
+        if held.state == "comparing":
+            return await self._cut_over.run(held, stop)
+        return await self._go_through(held, stop)
 
     async def _go_through(self, held: Import, stop: asyncio.Event) -> dict[str, Any] | None:
         """Check or import all items; return the fields of the end, None if stopped before."""
@@ -115,7 +78,7 @@ class Worker:
         if held.state == "checking" and not position:
             await self._rows.delete(held.id)  # of another file, or other columns
         visits = held.counts.get("visits", 0)
-        async for items in _chunks(self._items(held), position, ITEMS_PER_CHUNK):
+        async for items in chunks(self._items(held), position, ITEMS_PER_CHUNK):
             if stop.is_set():
                 return None
             counts = await self._chunk(held, planner, items)
@@ -135,7 +98,7 @@ class Worker:
         """Store the visits, of which a file may have some before their links; False if stopped."""
         done = held.visits_done
         visits = (one async for one in self._items(held) if isinstance(one, SourceVisit))
-        async for items in _chunks(visits, done, VISITS_PER_CHUNK):
+        async for items in chunks(visits, done, VISITS_PER_CHUNK):
             if stop.is_set():
                 return False
             done += len(items)
@@ -238,27 +201,9 @@ class Worker:
         for name in sorted(names - found.keys()):
             if name not in found:
                 tag = await self._links.tags.create(held.account_id, name)
-                await self._imports.advance(held, tags=[tag.id])
+                await self._imports.advance(held, pushed={"created_tags": [tag.id]})
                 found = await self._links.tags.by_names(held.account_id, names)
         return found
-
-
-async def _chunks(
-    items: AsyncIterator[SourceItem], skip: int, size: int
-) -> AsyncIterator[Numbered]:
-    """Yield the items from number `skip` on, numbered."""
-    number, chunk = 0, list[tuple[int, SourceItem]]()
-    async for item in items:
-        if number >= skip:
-            chunk.append((number, item))
-        number += 1
-        if number % size == 0:
-            if chunk:
-                yield chunk
-            chunk = []
-            await asyncio.sleep(0)
-    if chunk:
-        yield chunk
 
 
 def _refused(number: int, item: RefusedRow) -> ImportRow:

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from tests.imports.reading import HEAD_BYTES, collected, format_of, pieces_of, read, run_alone
 from tracker.imports.item import RefusedRow, SourceItem, SourceLink
 from tracker.imports.readers import fields
-from tracker.imports.readers.csv_links import columns_of, csv_batches
+from tracker.imports.readers.csv_links import columns_of
 from tracker.imports.source import Preview
+from tracker.syntax.csv_rows import csv_batches
 
 
 def link(row: int, path: str, **more: Any) -> SourceLink:

@@ -20,11 +20,11 @@ from tracker.imports.api.schema import (
     SourceList,
     SourceRecord,
 )
-from tracker.imports.files import FileWriter
 from tracker.imports.readers.csv_links import LINK_HEADINGS
 from tracker.imports.reading import format_of
 from tracker.imports.services import ImportCall, ImportServices
 from tracker.imports.store import AWAITS_FILE, Action, Column, Import
+from tracker.jobs.files import FileWriter
 from tracker.web.call import Nothing
 from tracker.web.endpoint import Endpoints
 from tracker.web.export import Export

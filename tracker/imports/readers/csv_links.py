@@ -1,28 +1,21 @@
-"""CSV as programs and spreadsheets write it, and links in it. Pure.
+"""Links in CSV. Pure.
 
-The delimiter is `,`, `;` or a tab. Columns follow from their headings, or as the user maps them.
+Columns follow from their headings, or as the user maps them.
 """
 
-import csv
-import io
 import re
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Any, Final
 
 from tracker.errors import BadRequest
 from tracker.imports.item import SourceItem
 from tracker.imports.readers import fields
-from tracker.imports.readers.text import BATCH, HEAD_BYTES, MAX_CHARACTERS, batches, head_text
 from tracker.imports.source import Columns, FileFormat, Items, Pieces, Preview
-
-MAX_FIELD_CHARACTERS: Final = 256 * 1024
-"""A quote that nothing closes within it is a character."""
+from tracker.syntax.csv_rows import Headings, csv_batches, first_rows, plain_heading
+from tracker.syntax.csv_rows import columns_of as by_headings
 
 PREVIEWED: Final = 20
-
-Headings = Mapping[str, str]
-"""The headings of each field, without case, spaces and `_`; the first that is there is read."""
 
 LINK_HEADINGS: Final[Headings] = {
     "id": "linkid id",
@@ -46,57 +39,6 @@ LINK_HEADINGS: Final[Headings] = {
 }
 _CONVERTED: Final = " ".join(filter(fields.CONVERTERS.get, LINK_HEADINGS))
 _GUARD: Final = re.compile(r"^'(?=[\s\"']*[=+\-@\t\r\uff1d\uff0b\uff0d\uff20])")
-_DELIMITERS: Final = ",;\t"
-# Excel may name the delimiter in a first line.
-_NAMED: Final = re.compile(r"sep=([,;\t|])\r?\n")
-_LINE_END: Final = r"(?:\r\n|\n|\r(?=[^\n]))"
-_LINE: Final = re.compile(rf"[^\r\n]*+{_LINE_END}")
-
-# `batches` limits a text. Up to a piece of the file more than the limit may be in it.
-csv.field_size_limit(16 * MAX_CHARACTERS)
-
-
-class _Rows:
-    """Takes the rows that are whole; blank lines are rows without cells."""
-
-    _delimiter = ""
-
-    def __call__(self, text: str, at: int, is_last: bool) -> tuple[int, list[list[str]]] | None:
-        if not self._delimiter:
-            return self._begin(text)
-        whole = self._whole.match(text, at)
-        if whole and whole.end() > at:
-            return whole.end(), self._split(whole[0])
-        line = _LINE.match(text, at)
-        if line and (is_last or len(text) - at > MAX_FIELD_CHARACTERS):
-            return line.end(), [line[0].rstrip("\r\n").split(self._delimiter)]
-        return None
-
-    def _split(self, text: str) -> list[list[str]]:
-        return list(csv.reader(io.StringIO(text, newline=""), delimiter=self._delimiter))
-
-    def _begin(self, text: str) -> tuple[int, list[list[str]]] | None:
-        named = _NAMED.match(text)
-        line = re.sub(r'"[^"]*"', "", text.lstrip()).partition("\n")[0]
-        self._delimiter = named[1] if named else max(_DELIMITERS, key=line.count)
-        one = re.escape(self._delimiter)
-        field = rf'(?:"(?:[^"]++|"")*+"[^{one}\r\n]*+|[^{one}"\r\n][^{one}\r\n]*+|)'
-        self._whole = re.compile(rf"(?:{field}(?:{one}{field})*+{_LINE_END}){{0,{BATCH}}}+")
-        return (named.end(), [[]]) if named else (0, [])
-
-
-def csv_batches(pieces: Pieces) -> AsyncIterator[list[list[str]]]:
-    return batches(pieces, _Rows())
-
-
-def first_rows(head: bytes) -> list[list[str]]:
-    """Return the rows at the beginning of a file, without blank ones and the last."""
-    step, text, at = _Rows(), head_text(head) + "\n", 0
-    rows: list[list[str]] = []
-    while found := step(text, at, True):
-        at, more = found
-        rows += filter(any, more)
-    return rows[:-1] if len(head) >= HEAD_BYTES else rows
 
 
 def columns_of(cells: Sequence[str], known: Headings = LINK_HEADINGS) -> Columns:
@@ -106,20 +48,11 @@ def columns_of(cells: Sequence[str], known: Headings = LINK_HEADINGS) -> Columns
         return {"source_url": urls[0], "destination_url": urls[1]}
     if urls:
         return {"destination_url": urls[0], "path": urls[0] + 1}
-    plain, found = list(map(_plain, cells)), dict[str, int]()
-    for field, names in known.items():
-        columns = (plain.index(name) for name in names.split() if name in plain)
-        if (free := next((at for at in columns if at not in found.values()), None)) is not None:
-            found[field] = free
-    return found
+    return by_headings(cells, known)
 
 
 def _has_headings(cells: Sequence[str]) -> bool:
     return not any("://" in one for one in cells)
-
-
-def _plain(heading: str) -> str:
-    return re.sub(r"[\s_]", "", heading).lower()
 
 
 class CsvRows:
@@ -146,9 +79,9 @@ class CsvRows:
 def _repeated(number: int, headings: Sequence[str]) -> Iterable[SourceItem]:
     seen = {""}
     for heading in headings:
-        if heading and _plain(heading) in seen:
+        if heading and plain_heading(heading) in seen:
             yield fields.refused(number, f"{heading}: is there twice; the first is read")
-        seen.add(_plain(heading))
+        seen.add(plain_heading(heading))
 
 
 def csv_link(

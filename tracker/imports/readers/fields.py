@@ -21,7 +21,7 @@ from tracker.imports.item import (
     SourcePassword,
     SourceVisit,
 )
-from tracker.imports.readers.text import BrokenFile
+from tracker.syntax.text_pieces import BrokenFile
 from tracker.syntax.url import check_url
 from tracker.visitor_dimensions import country_code
 from tracker.web.schema import in_utc

@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from tracker.errors import BadRequest
 from tracker.imports.readers.fields import Read, items_of
-from tracker.imports.readers.text import BrokenFile, batches, head_text
 from tracker.imports.source import FileFormat, Get, Items, Parameters
+from tracker.syntax.text_pieces import BrokenFile, batches, head_text
 
 Following = Callable[[Parameters, Any, list[Any]], Parameters | None]
 """Gets the parameters of a page, its answer and its records. Returns the parameters to change for

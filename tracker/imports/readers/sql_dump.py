@@ -6,8 +6,8 @@ from datetime import UTC, datetime, tzinfo
 from typing import Final, NamedTuple
 
 from tracker.imports.readers.fields import Read, items_of
-from tracker.imports.readers.text import BATCH, BrokenFile, batches, head_text
 from tracker.imports.source import FileFormat
+from tracker.syntax.text_pieces import BATCH, BrokenFile, batches, head_text
 
 Tables = Mapping[str, str]
 """The columns that a table must have, by the end of its name. A dump that names none has these."""

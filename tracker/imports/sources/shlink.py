@@ -13,13 +13,12 @@ from tracker.imports.readers import fields
 from tracker.imports.readers.csv_links import (
     CsvRows,
     columns_of,
-    csv_batches,
     csv_format,
-    first_rows,
 )
 from tracker.imports.readers.fields import Record, items_of, numbered
 from tracker.imports.readers.json_records import listed, pages
 from tracker.imports.source import Columns, FileFormat, Get, Items, Parameters, Pieces, Source
+from tracker.syntax.csv_rows import csv_batches, first_rows
 
 _LINKS: Final = "rest/v3/short-urls"
 _PAGE: Final = 500

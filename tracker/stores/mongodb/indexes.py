@@ -175,7 +175,7 @@ INDEXES: dict[str, list[IndexModel]] = {
         # 90 days: `imports/rows.RETENTION_DAYS`.
         _index("expiry", "at", expireAfterSeconds=90 * 24 * 3600),
     ],
-    "import_files": [
+    "job_files": [
         _index("expiry", "at", expireAfterSeconds=7 * 24 * 3600),
     ],
     "imported_links": [

@@ -1,4 +1,4 @@
-"""Files of imports in MongoDB, in pieces that any process reads. MongoDB removes forgotten ones."""
+"""Files of jobs in MongoDB, in pieces that any process reads. MongoDB removes forgotten ones."""
 
 import asyncio
 import contextlib
@@ -37,7 +37,7 @@ class FileWriter:
         return self._store() if len(self._received) >= PIECE_BYTES else None
 
     def abandon(self) -> None:
-        """Delete what is stored, unless an import has it."""
+        """Delete what is stored, unless a job has it."""
         if not (self.is_kept or self._is_abandoned):
             self._is_abandoned = True
             self._deleting = asyncio.create_task(self._delete())
@@ -67,10 +67,10 @@ class FileWriter:
 
 
 class Files:
-    """The files of all imports."""
+    """The files of all jobs."""
 
     def __init__(self, mongodb: MongoDB) -> None:
-        self._pieces = mongodb["import_files"]
+        self._pieces = mongodb["job_files"]
 
     def writer(self) -> FileWriter:
         return FileWriter(self._pieces)

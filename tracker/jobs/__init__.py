@@ -1,0 +1,1 @@
+"""Jobs on files that people and programs send: their documents, leases and workers."""
