@@ -34,7 +34,7 @@ ORDER = (
     ("tracker.reports", "tracker.webhooks"),
     ("tracker.costs", "tracker.feeds", "tracker.sharing"),
     ("tracker.ingest", "tracker.live"),
-    ("tracker.imports",),
+    ("tracker.imports", "tracker.uploads"),
     ("tracker.console",),
     ("tracker.service",),
     ("run", "scripts"),

@@ -22,6 +22,8 @@ from tracker.ids import new_id
 from tracker.imports.rows import ImportRow
 from tracker.imports.store import Import
 from tracker.service.services import Services
+from tracker.uploads.forms import Row
+from tracker.uploads.store import Upload
 
 HOSTILE = "<img src=x onerror=\"console.error('run')\">\"'>{{constructor}}"
 """A name that would run if any page took it for HTML."""
@@ -37,6 +39,7 @@ class Scene(NamedTuple):
     event: int
     imported: UUID
     domain: UUID
+    upload: UUID
 
 
 async def create_scene(services: Services, account_id: UUID) -> Scene:
@@ -100,4 +103,25 @@ async def create_scene(services: Services, account_id: UUID) -> Scene:
     refused = ImportRow(number=0, row=1, outcome="refused", field="path", reason=HOSTILE)
     row = msgspec.structs.replace(refused, text=HOSTILE, destination_url=HOSTILE)
     await services.imports.rows.put(imported.id, [row])
-    return Scene(link.id, webhook.id, EVENT_ID, imported.id, domain.id)
+    upload_id = await _upload(services, account_id)
+    return Scene(link.id, webhook.id, EVENT_ID, imported.id, domain.id, upload_id)
+
+
+async def _upload(services: Services, account_id: UUID) -> UUID:
+    """Store an upload whose only row was refused."""
+    writer = services.uploads.files.writer()
+    writer.write(f"{HOSTILE}\n{HOSTILE}\n".encode())
+    await writer.close()
+    made = Upload(
+        id=new_id(),
+        account_id=account_id,
+        created_at=now(),
+        form="csv",
+        state="failed",
+        error=HOSTILE,
+        file_id=writer.id,
+        counts={"refused": 1},
+    )
+    await services.uploads.uploads.create(made)
+    await services.uploads.uploads.refuse(made.id, [(Row(2, {}, HOSTILE), HOSTILE)])
+    return made.id

@@ -6,6 +6,7 @@ LISTS = {
     "tags by POST": ("POST", "/api/tags", "tags"),
     "domains": ("GET", "/api/domains", "domains"),
     "event configs": ("GET", "/api/event-configs", "event_configs"),
+    "uploads": ("GET", "/api/conversions/uploads", "uploads"),
     "imports": ("GET", "/api/imports", "imports"),
     "webhooks": ("GET", "/api/webhooks", "webhooks"),
     "keys": ("GET", "/api/keys", "api_keys"),

@@ -103,6 +103,8 @@ def test_every_list_is_in_the_table() -> None:
         ("POST", "/api/reports"),
         ("GET", "/api/webhooks/{id}/deliveries"),
         ("GET", "/api/domains/{id}/unknown-paths"),
+        ("GET", "/api/conversions/uploads/{id}/rejected"),
+        ("GET", "/api/conversions/uploads/{id}/rejected/export"),
         ("GET", "/api/imports/{id}/rows"),
         ("GET", "/api/imports/{id}/rows/export"),
         ("GET", "/api/audit"),

@@ -34,6 +34,7 @@ from tracker.ids import new_id
 from tracker.imports.store import Import, State
 from tracker.links.api.short_link_schema import EXAMPLE_LINK
 from tracker.service.services import Services
+from tracker.uploads.store import Upload
 from tracker.web.call import Nothing
 from tracker.web.endpoint import Endpoint
 from tracker.web.parameters import parse_body
@@ -161,6 +162,23 @@ async def an_import_of_a_csv(services: Services, account_id: UUID) -> UUID:
     return import_id
 
 
+async def an_upload(services: Services, account_id: UUID) -> UUID:
+    """Create an upload that has been checked, and may be run."""
+    writer = services.uploads.files.writer()
+    writer.write(A_FILE)
+    await writer.close()
+    made = Upload(
+        id=new_id(),
+        account_id=account_id,
+        created_at=now(),
+        form="csv",
+        state="checked",
+        file_id=writer.id,
+    )
+    await services.uploads.uploads.create(made)
+    return made.id
+
+
 async def a_view(services: Services, account_id: UUID) -> UUID:
     return (await create_view(services, account_id)).id
 
@@ -186,6 +204,7 @@ MAKERS: dict[str, Maker] = {
     "/api/members/": a_member,
     "/api/invitations/": an_invitation,
     "/api/password-resets/": a_password_reset,
+    "/api/conversions/uploads/": an_upload,
     "/api/imports/": an_import,
     "/api/imports/{id}/preview": an_import_of_a_csv,
     "/api/imports/{id}/pause": partial(an_import_in, "running"),

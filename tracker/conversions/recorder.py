@@ -23,6 +23,7 @@ from tracker.conversions.look_ups import LOOK_UP_SECONDS, LookUps
 from tracker.conversions.postbacks.aliases import MAX_WARNINGS, SHARED_ID, warnings_of
 from tracker.conversions.postbacks.parameters import ConversionParameters
 from tracker.conversions.resolution import (
+    Origin,
     Reported,
     account_of,
     conversion_of,
@@ -137,9 +138,9 @@ class Recorder:
             waiter.set_result(task.result())
 
     async def record(
-        self, parameters: ConversionParameters, client: str = ""
+        self, parameters: ConversionParameters, client: str = "", origin: Origin | None = None
     ) -> RecordedConversion:
-        """Record a conversion. `client` is the sender's address.
+        """Record a conversion. `client` is the sender's address, `origin` an upload.
 
         Raises BadRequest, NotFound or RateLimited if it is refused; nothing is recorded then.
         Raises Unavailable if it cannot be made durable, or no store knows whether it is a repeat.
@@ -149,6 +150,8 @@ class Recorder:
         if parameters.pbk is not None:
             config = await self._configs.by_postback_key(parameters.pbk, client)
         parameters, reported = read_by(config, parameters)
+        if origin is not None:
+            reported = origin.reported(reported, config)
         restates = reported.on_repeat is OnRepeat.UPDATE and parameters.transaction_id is not None
         if not restates and lacks_value(config, parameters.value, reported):
             raise value_required()
@@ -160,10 +163,10 @@ class Recorder:
         if account_id is None:
             self._allow_without_account(parameters, client)
         account = await self._account(account_id)
-        draft = _Draft(parameters, reported, config, account_id, account, restates)
+        draft = _Draft(parameters, reported, config, account_id, account, restates, origin)
         first, event_id, warnings = await self._append(draft)
         is_repeat = first != event_id
-        if is_repeat and not restates:
+        if is_repeat and not restates and origin is None:
             self._appender.record_repeat(first)
         return RecordedConversion(
             first,
@@ -179,7 +182,7 @@ class Recorder:
 
         The third are its warnings.
         """
-        parameters, reported, config, account_id, account, restates = draft
+        parameters, reported, config, account_id, account, restates, origin = draft
         value = parameters.value if reported.counts_value else None
         broken = account and account.rules.broken_by(config is not None, value)
         lacking = lacks_value(config, parameters.value, reported)
@@ -198,17 +201,14 @@ class Recorder:
         warnings = (*reported.warnings, *warnings, *warnings_of(parameters))[:MAX_WARNINGS]
         if first is not None and not restates:
             return first, None, warnings
+        if origin is not None and origin.is_dry_run:
+            return first or 0, 0, warnings
         event_id = await self._event_ids.next()
-        new = conversion_of(
-            event_id,
-            parameters,
-            config,
-            account_id,
-            scopes or (UUID(int=event_id),),
-            account is not None,
-            warnings,
-            report_of(parameters, reported, config, currency),
-        )
+        of = (parameters, config, account_id, scopes or (UUID(int=event_id),), account is not None)
+        report = report_of(parameters, reported, config, currency)
+        new = conversion_of(event_id, *of, warnings, report)
+        if origin is not None:
+            new = origin.applied(new)
         appended = await self._appender.append(new, scopes if first is None else ())
         return appended if first is None else first, event_id, warnings
 
@@ -289,3 +289,4 @@ class _Draft(NamedTuple):
     account_id: UUID | None
     account: CachedRules | None
     restates: bool
+    origin: Origin | None

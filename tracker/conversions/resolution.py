@@ -38,6 +38,26 @@ class Reported(NamedTuple):
 _NOTHING: Final = Reported()
 
 
+class Origin(NamedTuple):
+    """An upload that tells of a conversion. What its row says is restated, unless by configuration.
+
+    `at` is when the upload was sent. With `is_dry_run` the row is only checked.
+    """
+
+    actor: str
+    at: int
+    notify: bool
+    is_dry_run: bool
+
+    def reported(self, reported: Reported, config: EventConfig | None) -> Reported:
+        is_first = config is not None and config.on_repeat is OnRepeat.FIRST
+        return reported._replace(on_repeat=OnRepeat.FIRST if is_first else OnRepeat.UPDATE)
+
+    def applied(self, new: Conversion) -> Conversion:
+        report = replace(new.report or _PLAIN, actor=self.actor, notify=self.notify)
+        return replace(new, at=self.at, report=report)
+
+
 def read_by(
     config: EventConfig | None, parameters: ConversionParameters
 ) -> tuple[ConversionParameters, Reported]:

@@ -1,7 +1,7 @@
 """Imports: their stores, the table of sources, and what works on them."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from tracker.clicks.services import ClickServices
@@ -20,8 +20,6 @@ from tracker.links.services import LinkServices
 from tracker.stores.services import StoreServices
 from tracker.web.call import Body, Call, Query
 from tracker.webhooks.services import WebhookServices
-
-_FORMAT_BYTES: Final = 64 * 1024
 
 
 class ImportServices(NamedTuple):
@@ -52,15 +50,10 @@ class ImportServices(NamedTuple):
             if found is None or found.account_id != account_id:
                 raise BadRequest(f"domains: not a domain of the account: {domain_id}")
 
-    async def beginning(self, file_id: UUID) -> bytes:
-        async for piece in self.files.read(file_id):
-            return piece[:_FORMAT_BYTES]
-        return b""
-
     async def receive(self, one: Import, file: FileWriter) -> Import:
         """Take a received file. Raises BadRequest if it is none that the source gives out."""
         await file.close()
-        beginning = await self.beginning(file.id)
+        beginning = await self.files.beginning(file.id)
         kinds = self.source(one.source).files
         kind = next((kind for kind in kinds if beginning and kind.fits(beginning)), None)
         if kind is None:

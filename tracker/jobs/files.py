@@ -16,6 +16,9 @@ from tracker.stores.mongodb.drivers import Collection
 
 PIECE_BYTES: Final = 1024 * 1024
 
+BEGINNING_BYTES: Final = 64 * 1024
+"""What tells the kind of a file, and is shown of it."""
+
 
 class FileWriter:
     """A file that is being received, with at most a piece of it in memory."""
@@ -30,9 +33,11 @@ class FileWriter:
         self.is_kept = False
         self.id = new_id()
         self.size = 0
+        self.lines = 0
 
     def write(self, piece: bytes) -> Awaitable[None] | None:
         self.size += len(piece)
+        self.lines += piece.count(b"\n")
         self._received += piece
         return self._store() if len(self._received) >= PIECE_BYTES else None
 
@@ -84,6 +89,11 @@ class Files:
             size -= len(row["piece"])
         if size > 0:
             raise BadRequest("file: is no longer stored; send it again")
+
+    async def beginning(self, file_id: UUID) -> bytes:
+        async for piece in self.read(file_id):
+            return piece[:BEGINNING_BYTES]
+        return b""
 
     async def delete(self, file_id: UUID | None) -> None:
         await self._pieces.delete_many(_all_of(file_id))

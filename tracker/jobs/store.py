@@ -74,6 +74,7 @@ class Jobs(Generic[J]):
 
     noun: ClassVar[str]
     most: ClassVar[int]
+    remedy: ClassVar[str] = "delete one"
     working: ClassVar[Sequence[str]]
     steps: ClassVar[Mapping[str, Step]]
     anew: ClassVar[Mapping[str, Any]] = {"position": 0, "counts": {}}
@@ -95,7 +96,7 @@ class Jobs(Generic[J]):
 
         async def create(session: MongoSession) -> None:
             if not await has_room(self._database, self._name, new.account_id, self.most, session):
-                raise BadRequest(f"{self._name}: at most {self.most}; delete one")
+                raise BadRequest(f"{self._name}: at most {self.most}; {self.remedy}")
             await self._check_working(new, new.state, session)
             await self._jobs.insert_one(as_document(new), session=session)
 

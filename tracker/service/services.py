@@ -38,6 +38,7 @@ from tracker.stores.cache.filling import CopyFiller
 from tracker.stores.mongodb import indexes, retention
 from tracker.stores.startup import checks
 from tracker.stores.startup.diagnosis import StoreUnavailable, UnusableStore
+from tracker.uploads import services as uploads
 from tracker.web.limits import LARGE_BODIES, LARGE_BODY_SECONDS
 from tracker.web.services import WebServices
 from tracker.webhooks import services as webhooks
@@ -62,8 +63,7 @@ class Services:
         self._build_foundation(settings)
         self._build_traffic(settings)
         self._build_accounts(settings)
-        self.ingest = self._ingest_services(settings)
-        self.imports = self._import_services()
+        self._build_work(settings)
         self.changes = Changes(
             self.stores.redis_blocking,
             {
@@ -204,6 +204,14 @@ class Services:
         )
         self.sharing = sharing.build(
             stores=stores, accounts=self.accounts, reports=self.reports, public_url=public_url
+        )
+
+    def _build_work(self, settings: Settings) -> None:
+        """Build what moves the journal into MongoDB, and works on files."""
+        self.ingest = self._ingest_services(settings)
+        self.imports = self._import_services()
+        self.uploads = uploads.build(
+            stores=self.stores, conversions=self.conversions, journal=self.journal
         )
 
     def _import_services(self) -> imports.ImportServices:

@@ -201,7 +201,12 @@ class Endpoints:
         self.rows[-2:] = [self.rows[-1]._replace(path=path, query=query)]
 
     def upload(
-        self, path: str, access: str, receive: Receive, operation_id: str
+        self,
+        path: str,
+        access: str,
+        receive: Receive,
+        operation_id: str,
+        body_bytes: int = MAX_UPLOAD_BYTES,
     ) -> Callable[[Run], Run]:
         """Declare a POST whose body is a file of any type."""
         declare = self("POST", path, access, operation_id=operation_id)
@@ -209,7 +214,7 @@ class Endpoints:
         def add(run: Run) -> Run:
             declare(run)
             row = self.rows[-1]
-            self.rows[-1] = row._replace(receive=receive, body_bytes=MAX_UPLOAD_BYTES)
+            self.rows[-1] = row._replace(receive=receive, body_bytes=body_bytes)
             return run
 
         return add

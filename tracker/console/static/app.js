@@ -22,6 +22,8 @@ const ROUTES = [
   ["/console/imports/:id", "console/pages/import"],
   ["/console/conversions", "console/pages/conversions"],
   ["/console/conversions/refused", "console/pages/refused-postbacks"],
+  ["/console/conversions/uploads", "console/pages/uploads"],
+  ["/console/conversions/uploads/:id", "console/pages/upload"],
   ["/console/conversions/:id", "console/pages/conversion"],
   ["/console/webhooks", "console/pages/webhooks"],
   ["/console/webhooks/:id", "console/pages/webhook"],

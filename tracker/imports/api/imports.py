@@ -128,7 +128,7 @@ async def preview(call: ImportCall[Nothing, Nothing]) -> PreviewRecord:
     preview_of = format_of(call.services.source(one.source), one).preview
     if preview_of is None or one.file_id is None:
         raise BadRequest("preview: only of a CSV that was sent")
-    found = preview_of(await call.services.beginning(one.file_id))
+    found = preview_of(await call.services.files.beginning(one.file_id))
     columns = [Column(field=name, number=number) for name, number in found.columns.items()]
     return record_of(PreviewRecord, found, columns=columns)
 

@@ -49,6 +49,7 @@ from tracker.metrics import show_failures
 from tracker.reports.api import overview, reports, values
 from tracker.service.api import health, metrics
 from tracker.sharing.api import shared, shares, views
+from tracker.uploads.api import uploads
 from tracker.web.endpoint import Endpoint, HandledEndpoint, Public
 from tracker.web.endpoint_handler import EndpointHandler, PublicHandler
 from tracker.web.openapi import documentation
@@ -100,7 +101,7 @@ _DECLARING = (
     *(clicks, conversions, corrections, conversion_delays, conversion_warnings),
     *(refused_postbacks, ad_exports),
     *(webhooks, templates, statistics, deliveries),
-    *(imports, cut_over),
+    *(imports, cut_over, uploads),
     *(keys, account, audit, members, invitations),
     *(reports, overview, values, costs, live, shares, views),
     *(session, self_service, second_factor, join, shared),

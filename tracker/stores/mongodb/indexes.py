@@ -56,15 +56,16 @@ _NO_OTHER = [_index("_id_", "_id")]
 """Of collections without a further index, made too: a transaction that makes one lets others fail,
 and so does a snapshot without it."""
 
+_BY_ACCOUNT: Final = _index("by_account", "account_id", "-_id")
+_OF_JOBS: Final = (_BY_ACCOUNT, _index("by_lease", "state", "leased_until"))
+
 INDEXES: dict[str, list[IndexModel]] = {
     **dict.fromkeys(("accounts", "counters", "drain_fences", "rebuilds"), _NO_OTHER),
     "api_keys": [
         _index("by_hash", "sha256", unique=True),
         _index("by_account", "account_id", "-_id"),
     ],
-    "people": [
-        _index("by_email", "email", unique=True),
-    ],
+    "people": [_index("by_email", "email", unique=True)],
     "sessions": [
         _index("by_hash", "sha256", unique=True),
         _index("by_person", "person_id", "-_id"),
@@ -136,9 +137,7 @@ INDEXES: dict[str, list[IndexModel]] = {
         _index("by_pbk", "pbk", unique=True),
         _index("by_account", "account_id", "-_id"),
     ],
-    "webhooks": [
-        _index("by_account", "account_id", "-_id"),
-    ],
+    "webhooks": [_index("by_account", "account_id", "-_id")],
     "deliveries": [
         _index(
             "by_webhook_and_time",
@@ -161,10 +160,7 @@ INDEXES: dict[str, list[IndexModel]] = {
         _index("by_account", "account_id", "-_id"),
         _index("by_days", "account_id", "last", "first"),
     ],
-    "imports": [
-        _index("by_account", "account_id", "-_id"),
-        _index("by_lease", "state", "leased_until"),
-    ],
+    "imports": [*_OF_JOBS],
     "import_rows": [
         _index("by_number", "import_id", "number", unique=True),
         _index("by_import", "import_id", "_id"),
@@ -175,8 +171,11 @@ INDEXES: dict[str, list[IndexModel]] = {
         # 90 days: `imports/rows.RETENTION_DAYS`.
         _index("expiry", "at", expireAfterSeconds=90 * 24 * 3600),
     ],
-    "job_files": [
-        _index("expiry", "at", expireAfterSeconds=7 * 24 * 3600),
+    "job_files": [_index("expiry", "at", expireAfterSeconds=7 * 24 * 3600)],
+    "uploads": [*_OF_JOBS, _index("expiry", "created_at", expireAfterSeconds=90 * 24 * 3600)],
+    "upload_rows": [
+        _index("by_upload", "upload_id", "_id"),
+        _index("expiry", "at", expireAfterSeconds=90 * 24 * 3600),
     ],
     "imported_links": [
         _index("by_source", "account_id", "source", "instance", "source_id", unique=True),
@@ -188,9 +187,7 @@ INDEXES: dict[str, list[IndexModel]] = {
         # Revoked shares are listed for a while.
         _index("expiry", "revoked_at", expireAfterSeconds=30 * 24 * 3600),
     ],
-    "views": [
-        _index("by_account", "account_id", "-_id"),
-    ],
+    "views": [_index("by_account", "account_id", "-_id")],
     "clicks": [
         _index("by_account", "account_id", "at"),
         _index("by_link_and_time", "link_id", "at"),
@@ -225,10 +222,8 @@ INDEXES: dict[str, list[IndexModel]] = {
             partialFilterExpression={"transaction_id": _EXISTING},
         ),
     ],
-    "arrivals": [
-        # 8 days: `feeds/arrivals.STORED_DAYS`.
-        _index("expiry", "at", expireAfterSeconds=8 * 24 * 3600),
-    ],
+    # 8 days: `feeds/arrivals.STORED_DAYS`.
+    "arrivals": [_index("expiry", "at", expireAfterSeconds=8 * 24 * 3600)],
     "refused_postbacks": [
         _index("by_account", "account_id", "-_id"),
         # 7 days: `conversions/refusals.STORED_DAYS`; the counts are of whole days.
@@ -256,7 +251,7 @@ INDEXES: dict[str, list[IndexModel]] = {
 LISTS: Final[Mapping[str, str]] = dict.fromkeys(
     (
         *("api_keys", "audit", "domains", "event_configs", "imports", "invitations", "members"),
-        *("costs", "refused_postbacks", "shares", "tags", "views", "webhooks"),
+        *("costs", "refused_postbacks", "shares", "tags", "uploads", "views", "webhooks"),
     ),
     "by_account",
 )

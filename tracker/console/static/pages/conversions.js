@@ -53,6 +53,7 @@ export default function Conversions() {
       about="Every conversion that was accepted, and what became of it."
     >
       <a class="button" href="/console/conversions/refused">Refused postbacks</a>
+      <a class="button" href="/console/conversions/uploads">Uploads</a>
       <${CsvButton} path="/api/conversions" query=${filters} />
       <${AdExports} filters=${filters} />
       <${Button} icon="refresh" onClick=${first.reload}>Refresh<//>

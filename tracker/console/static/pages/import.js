@@ -1,15 +1,17 @@
 /** An import, from its file over the dry run to the cut-over. */
 
 import { useEffect, useState } from "preact/hooks";
-import { api } from "console/core/api";
+import { api, owned } from "console/core/api";
 import { format } from "console/core/format";
 import { useAction, useLoad } from "console/core/hooks";
 import { html } from "console/core/html";
 import { Badge, Button, ErrorNote, PageHeader, Skeleton } from "console/core/parts";
 import { navigate } from "console/core/route";
 import { can } from "console/core/session";
+import { queryText } from "console/core/url";
 import { ConfirmDeletion, ConfirmDialog } from "console/parts/dialog";
-import { Check, FileField } from "console/imports/check";
+import { FileField } from "console/parts/file";
+import { Check } from "console/imports/check";
 import { CutOver, Rows } from "console/imports/rows";
 
 const BACK = { href: "/console/imports", label: "Imports" };
@@ -75,7 +77,7 @@ export default function Import({ params: { id } }) {
     ${one.error && html`<p class="error">${one.error}</p>`} ${note}
     ${
       (isCheckable || (mayWrite && one.state === "created")) &&
-      html`<${FileField} path=${path} reload=${reload} />`
+      html`<${FileField} path="${path}/file${queryText(owned({}))}" onSent=${reload} />`
     }
     ${
       isCheckable &&

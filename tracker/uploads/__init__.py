@@ -1,0 +1,1 @@
+"""Uploads: conversions from the files of networks and other trackers."""
