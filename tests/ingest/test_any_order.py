@@ -32,6 +32,7 @@ from tracker.ingest import plan
 from tracker.ingest.planning.planned import StoredPart
 from tracker.ingest.planning.rules import BatchRules
 from tracker.ingest.planning.write_set import WriteSet
+from tracker.reports.columns import FURTHER
 from tracker.reports.rollups.rollup import Rollup
 from tracker.service.services import Services
 
@@ -150,7 +151,7 @@ def totals(stored: Stored) -> Counter[str]:
         if key.of == "account":
             for path, number in sums.items():
                 cell, _, name = path.partition(".")
-                if cell == "total" and name not in ("clicks", "unique"):
+                if cell == "total" and name not in ("clicks", "unique", FURTHER):
                     is_money = name.endswith(("value", "payout"))
                     found[name] += number // 10**9 if is_money else number
     return found

@@ -58,8 +58,6 @@ MongoDB."""
 _UNOWNED_CLAIM_TTL_SECONDS = 60
 """The shorter time for events without an account: strangers can send any number of them."""
 
-_IDS_IN_LOG = 5
-
 _BEHIND_MS = 60_000
 """Age of the oldest entry above which the journal may still contain overdue clicks."""
 
@@ -198,8 +196,7 @@ class Drain:
         _count_refused(stored.events)
         if stored.not_found:
             CORRECTIONS_DROPPED.inc(len(stored.not_found))
-            ids = [one.event_id for one in stored.not_found[:_IDS_IN_LOG]]
-            log.warning("corrections of conversions that are not stored", event_ids=ids)
+            log.warning("conversions to correct are not stored", number=len(stored.not_found))
 
     async def _batch_rules(
         self,
