@@ -36,7 +36,7 @@ from tracker.feeds.api.clicks import ListClicks
 from tracker.links.api.short_link_record import ShortLink
 from tracker.links.api.short_link_schema import CreateShortLink
 from tracker.links.macros import MACROS
-from tracker.reports.api.answer import ReportMeasures
+from tracker.reports.api.answer import FiguresOfAll
 from tracker.reports.api.filters import ReportFilters
 from tracker.reports.query import GroupBy
 from tracker.stores.builtin import binaries
@@ -79,7 +79,7 @@ def fields(struct: type[msgspec.Struct]) -> set[str]:
         (API, "rule", set(Rule)),
         (API, "filter", fields(ListClicks) - PAGES),
         (REPORTS, "`groupBy`", set(get_args(GroupBy))),
-        (REPORTS, "field", fields(ReportMeasures)),
+        (REPORTS, "field", fields(FiguresOfAll)),
         (REPORTS, "filter", fields(ReportFilters)),
         (WEBHOOKS, "field | required", fields(CreateWebhook)),
     ],
