@@ -192,6 +192,7 @@ def test_a_change_is_a_fraction_of_what_was_before() -> None:
         "attributed": 0,
         "value": 0.5,
         "payout": None,
+        **dict.fromkeys(("cost", "unknown_cost_clicks", "profit", "roi", "epc", "cpc", "cpa")),
         **dict.fromkeys(
             ("pending_conversions", "pending_value", "rejected_conversions", "refunded_value")
         ),

@@ -15,10 +15,12 @@ from tracker.service.services import Services
 MEASURES = (
     *("clicks", "uniqueClicks", "botClicks", "conversions", "conversionRate", "value", "payout"),
     *("pendingConversions", "pendingValue", "rejectedConversions", "refundedValue"),
+    *("cost", "unknownCostClicks", "profit", "roi", "epc", "cpc", "cpa"),
 )
-Figures = dict[str, int | Decimal]
+UNKNOWN = dict.fromkeys(("cost", "profit", "roi", "epc", "cpc", "cpa"))
+Figures = dict[str, Any]
 
-NOTHING: Figures = dict.fromkeys(MEASURES, 0)
+NOTHING: Figures = dict.fromkeys(MEASURES, 0) | UNKNOWN
 
 
 class Reported(NamedTuple):
@@ -66,6 +68,8 @@ def change(now: Figures, before: Figures) -> dict[str, float | None]:
     points = {"conversionRatePoints": round(rates[0] - rates[1], 6) if has_clicks else None}
     with localcontext(WIDE):
         return points | {
-            name: round(float((now[name] - old) / abs(Decimal(old))), 6) if old else None
+            name: round(float((now[name] - old) / abs(Decimal(old))), 6)
+            if old and now[name] is not None
+            else None
             for name, old in before.items()
         }

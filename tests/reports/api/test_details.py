@@ -133,7 +133,7 @@ LONG = {"from": "2026-01-01", "to": "2026-02-01"}
             "compare: there are no days before 0001-01-01",
         ),
         ({"columns": []}, "columns: must be"),
-        ({"columns": ["clicks"] * 12}, "columns: must be"),
+        ({"columns": ["clicks"] * (len(MEASURES) + 1)}, "columns: must be"),
         ({"columns": ["visitors"]}, "columns[0]: must be botClicks or clicks or"),
         ({"columns": "clicks"}, "columns: must be"),
     ],

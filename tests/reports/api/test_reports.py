@@ -36,8 +36,20 @@ MEASURES = (
     "pendingValue",
     "rejectedConversions",
     "refundedValue",
+    "cost",
+    "unknownCostClicks",
+    "profit",
+    "roi",
+    "epc",
+    "cpc",
+    "cpa",
 )
 NOTHING = (0, 0, 0, 0)
+
+
+def costs(epc: float | None) -> tuple[float | None, ...]:
+    """Return the figures of costs where none is known."""
+    return (None, 0, None, None, epc, None, None)
 
 
 async def report(api: KeyedClient, account: Account, **fields: Any) -> Response:
@@ -71,9 +83,18 @@ async def test_a_report_has_rows_totals_the_request_and_the_page(world: World) -
     ]
     assert response.json() == {
         "rows": [
-            dict(zip(("key", "name", *MEASURES), (*row, *NOTHING), strict=True)) for row in rows
+            dict(
+                zip(
+                    ("key", "name", *MEASURES),
+                    (*row, *NOTHING, *costs(3.333333 if row[2] else None)),
+                    strict=True,
+                )
+            )
+            for row in rows
         ],
-        "totals": dict(zip(MEASURES, (3, 1, 1, 2, 0.333333, 20, 10, *NOTHING), strict=True)),
+        "totals": dict(
+            zip(MEASURES, (3, 1, 1, 2, 0.333333, 20, 10, *NOTHING, *costs(3.333333)), strict=True)
+        ),
         "groupBy": "link",
         "dateRange": DAYS,
         "timeZone": "UTC",

@@ -53,6 +53,19 @@ async def test_the_rows_are_the_first_by_the_measure_that_is_asked_for(world: Wo
         assert await names(world.client, token, measure="conversions") == ["small", "large"]
 
 
+async def test_a_share_tells_what_clicks_cost_only_if_it_says_so(world: World) -> None:
+    link = await create_link(world.services, world.account.id, "a", internal_name="a")
+    clicks = [make_click(world.account.id, link_id=link.id.bytes, at=now_ms(), cost="2")]
+    await applied(world.services, clicks)
+    for chosen, cost in (({}, None), ({"costs": True}, 2)):
+        report = BY_CLICKS | chosen
+        _, token = await share(world.api, world.account, report=report, show_link_names=True)
+        for asked in ({}, {"measure": "profit"}):
+            totals = (await opened(world.client, token, **asked)).json()["totals"]
+            assert totals.get("cost") == cost
+            assert ("profit" in totals) == (cost is not None)
+
+
 async def test_a_number_is_the_same_link_by_every_measure_and_in_filters(world: World) -> None:
     links = await links_with_clicks(world.services, world.account)
     report = BY_CLICKS | {"panels": [{"groupBy": "link", "limit": 1}]}

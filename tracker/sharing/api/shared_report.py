@@ -9,7 +9,7 @@ from msgspec import UNSET, Meta, UnsetType, field
 from msgspec.structs import replace
 
 from tracker.ids import new_id
-from tracker.reports.api.answer import MEASURE_FIELDS, MeasureName
+from tracker.reports.api.answer import MEASURE_FIELDS, OF_COST, MeasureName
 from tracker.reports.api.filters import BotsIn, ReportFilters, TagOperator
 from tracker.reports.api.overview import CreateOverview, OverviewPanel
 from tracker.reports.api.schema import Compare, DateRange, IntervalIn
@@ -67,6 +67,7 @@ class SharedReport(msgspec.Struct, forbid_unknown_fields=True, kw_only=True, omi
     ] = field(default_factory=list)
     measure: Measure | UnsetType = UNSET
     shown: ShownPanels | UnsetType = UNSET
+    costs: Annotated[bool, Meta(description="true: costs and profit are shown too")] = False
 
     def __post_init__(self) -> None:
         if [self.date_range, self.last_days, self.period].count(UNSET) != 2:
@@ -108,7 +109,9 @@ class SharedReport(msgspec.Struct, forbid_unknown_fields=True, kw_only=True, omi
 
         The default measure is the report's own.
         """
-        shown = self.measure if isinstance(measure, UnsetType) else measure
+        hidden = () if self.costs else OF_COST
+        is_own = isinstance(measure, UnsetType) or measure in hidden
+        shown = self.measure if is_own else measure
         given: dict[str, Any] = {
             name: getattr(self, name)
             for name in ("filters", "tag_operator", "bots", "compare", "interval")
@@ -117,6 +120,7 @@ class SharedReport(msgspec.Struct, forbid_unknown_fields=True, kw_only=True, omi
             account_id=account_id,
             date_range=self._days_on(today),
             panels=[_sorted(panel, shown) for panel in self.panels],
+            columns=[one for one in MEASURE_FIELDS if one not in hidden],
             **given,
         )
 

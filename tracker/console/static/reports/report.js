@@ -59,12 +59,13 @@ function Tiles({ data, measure, setMeasure }) {
   const { totals, previous } = data;
   return html`<ul class="tiles">
     ${shownMeasures(totals, previous, measure).map((key) => {
-      const [name, text] = MEASURES[key];
+      const [name, text, about] = MEASURES[key];
       const others = othersText(key, totals);
       return html`<li key=${key}>
         <button
           type="button"
           class="tile"
+          title=${about}
           aria-pressed=${key === measure}
           onClick=${() => setMeasure(key)}
         >

@@ -80,9 +80,10 @@ export function comparedText({ previousDateRange, unfinished }) {
   return `Compared with ${days}${until ? ` until ${clock(until)}` : ""}`;
 }
 
-/** Return a measure as a number; null if it is the rate of no clicks. */
+/** Return a measure as a number; null if it is not known, or the rate of no clicks. */
 export function figureOf(measures, measure) {
-  return measure === "conversionRate" && !measures.clicks ? null : Number(measures[measure]);
+  const isNone = measures[measure] === null || (measure === "conversionRate" && !measures.clicks);
+  return isNone ? null : Number(measures[measure]);
 }
 
 /** Return what came in other currencies beside an amount of the account's: "+ $3.50 + ¥100". */
