@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from tracker.calendar import Calendar
 from tracker.reports.periods import DayRange
-from tracker.reports.query import DERIVED, Measures, ReportQuery
+from tracker.reports.query import DERIVED, NO_FIGURES, Measures, ReportQuery
 
 Compared = Literal["previous_period", "previous_week", "previous_month", "previous_year"]
 
@@ -130,7 +130,7 @@ def change_of(current: Measures, previous: Measures) -> dict[str, float | None]:
     fractions = {
         name: _fraction(getattr(current, name), getattr(previous, name))
         for name in (*Measures.__struct_fields__, *DERIVED)
-        if name not in ("other_currencies", "has_other_payout")
+        if name not in NO_FIGURES
     }
     return {**fractions, RATE_POINTS: _points(current, previous)}
 

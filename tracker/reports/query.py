@@ -40,6 +40,9 @@ _EXACT: Final = Context(prec=50)
 DERIVED: Final = ("conversion_rate", "profit", "roi", "epc", "cpc", "cpa")
 """The measures that follow from others."""
 
+NO_FIGURES: Final = ("other_currencies", "has_other_payout", "unspread_cost", "other_costs")
+"""The fields of measures that are not compared."""
+
 Bots = Literal["exclude", "include", "only"]
 Tests = Literal["exclude", "only"]
 FilterValue = UUID | str
@@ -87,6 +90,7 @@ class Measures(msgspec.Struct, frozen=True, kw_only=True):
     `bots` decides about `clicks`, and `unique_clicks` are always people's. `attributed` are the
     conversions of `clicks`. Series have no `other_currencies`. `cost` is None if none is known.
     `has_other_payout`: `payout` lacks some, in other currencies, so what depends on it is None.
+    Only totals have `unspread_cost`, a part of `cost`, and `other_costs`, by currency.
     """
 
     clicks: int
@@ -104,6 +108,8 @@ class Measures(msgspec.Struct, frozen=True, kw_only=True):
     cost: Decimal | None = None
     unknown_cost_clicks: int = 0
     has_other_payout: bool = False
+    unspread_cost: Decimal = Decimal(0)
+    other_costs: tuple[tuple[str, Decimal], ...] = ()
 
     @property
     def conversion_rate(self) -> float:

@@ -8,6 +8,7 @@ from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date
+from decimal import Decimal
 from typing import NamedTuple
 from uuid import UUID
 
@@ -16,6 +17,7 @@ from msgspec.structs import replace
 from tracker.calendar import Calendar
 from tracker.reports import arrays, columns, limits
 from tracker.reports.answers.reading import Reading
+from tracker.reports.answers.rows import money_of
 from tracker.reports.answers.selection import Selection, selection_of
 from tracker.reports.answers.tags import repeated_by_tag
 from tracker.reports.columns import Column, Columns, column_of
@@ -23,7 +25,8 @@ from tracker.reports.costs.entries import COUNTED, PeriodCost, costs_in
 from tracker.reports.costs.spreading import Cell, CostShares, all_clicks, spread, spread_over_rows
 from tracker.reports.dimensions import DAY, FILTERS, HOUR, TAG
 from tracker.reports.joint_counts.report_run import ReportRun
-from tracker.reports.query import ReportQuery
+from tracker.reports.query import Measures, ReportQuery
+from tracker.reports.rollups.money import sum_in_billionths
 from tracker.reports.threads import in_thread_if_large
 
 
@@ -36,6 +39,15 @@ class CostParts(NamedTuple):
     table: Columns
     others: Mapping[str, int]
     unspread: int
+
+    def beside(self, totals: Measures) -> Measures:
+        """Return the totals of rows with what stands beside them."""
+        others = tuple((code, money_of(amount)) for code, amount in sorted(self.others.items()))
+        if not self.unspread:
+            return replace(totals, other_costs=others)
+        cost = sum_in_billionths(totals.cost or Decimal(0)) + self.unspread
+        unspread = money_of(self.unspread)
+        return replace(totals, cost=money_of(cost), unspread_cost=unspread, other_costs=others)
 
 
 async def cost_parts(

@@ -99,4 +99,5 @@ async def _found(
         rows = await in_thread_if_large(len(also) + len(rows.keys), rows.with_keys, also)
     if query.search:
         rows = await rows_with_text(run.reader, query, rows)
-    return rows, totals_of(table, query.bots, others.totals)
+    totals = totals_of(table, query.bots, others.totals)
+    return rows, totals if costs is None else costs.beside(totals)

@@ -135,6 +135,13 @@ class OtherCurrency(msgspec.Struct, kw_only=True):
     payout: Decimal
 
 
+class OtherCost(msgspec.Struct, kw_only=True):
+    """Costs of periods in another currency than the account's."""
+
+    currency: CurrencyCode
+    cost: Decimal
+
+
 class FiguresOfAll(ReportMeasures, kw_only=True):
     """The figures in the account's currency, and what came in others."""
 
@@ -142,6 +149,17 @@ class FiguresOfAll(ReportMeasures, kw_only=True):
         Annotated[list[OtherCurrency], Meta(description="by code; missing if there are none")]
         | UnsetType
     ) = field(default=UNSET, name="otherCurrencies")
+    unspread_cost: (
+        Annotated[
+            Decimal,
+            Meta(description="the part of `cost` that met no click; of totals, missing if 0"),
+        ]
+        | UnsetType
+    ) = field(default=UNSET, name="unspreadCost")
+    other_costs: (
+        Annotated[list[OtherCost], Meta(description="of totals; missing if there are none")]
+        | UnsetType
+    ) = field(default=UNSET, name="otherCosts")
 
 
 Previous = (
@@ -302,6 +320,10 @@ class ChosenColumns:
         if of.other_currencies and _OF_CURRENCIES.intersection(self._fields):
             others = [OtherCurrency(**one._asdict()) for one in of.other_currencies]
             found["other_currencies"] = others
+        if "cost" in self._fields:
+            found["unspread_cost"] = of.unspread_cost or UNSET
+            costs = [OtherCost(currency=code, cost=cost) for code, cost in of.other_costs]
+            found["other_costs"] = costs or UNSET
         return found
 
     def _compared(self, current: Measures, previous: Measures | None) -> dict[str, Any]:
