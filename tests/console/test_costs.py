@@ -4,9 +4,15 @@ from playwright.async_api import expect
 
 from tests.console.conftest import OpenConsole
 from tests.conversions.scene import applied
-from tests.factories import create_cost, create_link, make_click
+from tests.factories import (
+    create_cost,
+    create_event_config,
+    create_link,
+    make_click,
+    make_conversion,
+)
 from tracker.accounts.accounts import Account
-from tracker.clock import now, now_ms
+from tracker.clock import day_of, moment, now, now_ms
 from tracker.service.services import Services
 
 DAY_MS = 86_400_000
@@ -38,6 +44,41 @@ async def test_yesterdays_cost_of_a_campaign_is_entered_and_replaced_and_restore
         await page.get_by_role("menuitem", name="Delete").click()
         await page.get_by_role("button", name="Delete the cost").click()
         await expect(page.get_by_text("No costs yet")).to_be_visible()
+
+
+async def test_the_cost_of_a_campaign_shows_its_roi(
+    open_console: OpenConsole, services: Services, account: Account
+) -> None:
+    link, config = (
+        await create_link(services, account.id),
+        await create_event_config(services, account.id),
+    )
+    click = make_click(
+        account.id, link_id=link.id.bytes, at=now_ms() - DAY_MS, query="utm_campaign=spring"
+    )
+    sale = make_conversion(
+        1,
+        click.id,
+        at=click.at + 1,
+        account_id=account.id.bytes,
+        event_config_id=config.id.bytes,
+        value="100",
+        payout="50",
+    )
+    await applied(services, [click, sale])
+    day = day_of(moment(click.at))
+    await create_cost(services, account.id, first=day, last=day, value="nobody", amount=5 * 10**9)
+    async with open_console("/console/costs") as page:
+        await page.get_by_role("button", name="Enter a cost").click()
+        await page.get_by_label("UTM campaign", exact=True).select_option("spring")
+        await page.get_by_label("Amount").fill("40")
+        await page.get_by_role("button", name="Store").click()
+        await expect(page.get_by_role("cell", name="40.00")).to_be_visible()
+        await page.goto(f"/console/overview?period=custom&from={day}&to={day}")
+        cost = page.get_by_role("button", name="Cost", exact=False).filter(has_text="45.00")
+        await expect(cost).to_contain_text("5.00 without a click")
+        await page.goto(f"/console/overview?from={day}&to={day}&utm_campaign=spring")
+        await expect(page.get_by_role("button").filter(has_text="ROI")).to_contain_text("25%")
 
 
 async def test_costs_are_found_by_their_days_and_one_without_a_click_says_so(

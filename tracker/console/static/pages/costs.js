@@ -70,7 +70,7 @@ export default function Costs() {
   `;
 }
 
-const amountOf = ({ amount, currency }) => [format.money(amount), currency].join(" ").trim();
+const amountOf = ({ amount, currency }) => format.money(amount, currency ?? undefined);
 const periodOf = ({ from, to }) => (from === to ? from : `${from} to ${to}`);
 const titleOf = (cost) => `${cost.name}, ${periodOf(cost)}`;
 

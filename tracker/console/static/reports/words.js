@@ -87,12 +87,14 @@ export function figureOf(measures, measure) {
 }
 
 /** Return what came in other currencies beside an amount of the account's: "+ $3.50 + ¥100". */
-export function othersText(measure, { otherCurrencies = [] }) {
-  if (measure !== "value" && measure !== "payout") return "";
-  return otherCurrencies
+export function othersText(measure, { otherCurrencies = [], otherCosts = [], unspreadCost }) {
+  if (!["value", "payout", "cost"].includes(measure)) return "";
+  const isCost = measure === "cost";
+  const others = (isCost ? otherCosts : otherCurrencies)
     .filter((one) => one[measure])
-    .map((one) => `+ ${format.money(one[measure], one.currency)}`)
-    .join(" ");
+    .map((one) => `+ ${format.money(one[measure], one.currency)}`);
+  if (isCost && unspreadCost) others.unshift(`${format.money(unspreadCost)} without a click`);
+  return others.join(" ");
 }
 
 /**
