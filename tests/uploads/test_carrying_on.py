@@ -93,6 +93,15 @@ async def test_a_stopped_worker_leaves_the_rest_to_the_next_at_once(world: World
     assert (await shown(world, upload_id))["state"] == "done"
 
 
+async def test_a_process_that_closes_its_journal_appends_no_further_chunk(world: World) -> None:
+    upload_id = await begun(world, 1)
+    await world.services.uploads.worker.close()
+    assert await work(world)
+    assert await drained(world.services) == 0
+    found = await shown(world, upload_id)
+    assert (found["state"], found["position"]) == ("running", 0)
+
+
 async def test_an_upload_waits_while_drains_are_behind(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -263,6 +263,7 @@ class Services:
     async def stop(self) -> None:
         """Wait until every append is durable, and store the counts in memory."""
         await self.conversions.recorder.close()
+        await self.uploads.worker.close()
         for store in (
             self.sharing.share_opens.store,
             self.conversions.refusals.store,

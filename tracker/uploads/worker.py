@@ -44,9 +44,19 @@ class UploadWorker(JobWorker[Upload]):
         self._files = files
         self._conversions = conversions
         self._journal = journal
+        self._appending = asyncio.Lock()
+        self._is_closed = False
+
+    async def close(self) -> None:
+        """Finish the chunk in progress, and append no other: the journal is closed next."""
+        async with self._appending:
+            self._is_closed = True
 
     async def work(self, held: Upload, stop: asyncio.Event) -> dict[str, Any] | None:
-        """Check or record the rows of an upload. Raises BadRequest if its file is broken."""
+        """Check or record the rows of an upload. Raises BadRequest if its file is broken.
+
+        Raises Unavailable if it has to wait for Redis, or the service stops.
+        """
         position = held.position
         if not position:
             await self._uploads.forget_refused(held.id)
@@ -57,8 +67,11 @@ class UploadWorker(JobWorker[Upload]):
             if stop.is_set():
                 return None
             await self._uploads.advance(held)  # raises if somebody has cancelled it
-            counts = await self._chunk(held, [row for _, row in items])
-            await self._empty_spool()
+            async with self._appending:
+                if self._is_closed:
+                    raise Unavailable("the service stops; another process carries on")
+                counts = await self._chunk(held, [row for _, row in items])
+                await self._empty_spool()
             position += len(items)
             await self._uploads.advance(held, {"position": position, "attempts": 0}, counts)
         if held.state == "checking":
