@@ -112,7 +112,23 @@ async def test_the_account_gets_a_currency(
             await form.get_by_role("button", name="Save").click()
             await expect(form.get_by_text(shown).first).to_be_visible()
         await expect(page.get_by_text("Saved")).to_be_visible()
+        await expect(form.get_by_label("Currency")).to_have_value("EUR")
     assert (await services.conversions.account_rules.stored(account.id)).currency == "EUR"
+
+
+async def test_the_account_chooses_the_parameter_that_says_what_a_click_cost(
+    open_console: OpenConsole, services: Services, account: Account
+) -> None:
+    async with open_console("/console/settings/account") as page:
+        form = page.locator("form", has=page.get_by_role("heading", name="Cost of a click"))
+        await expect(form.get_by_label("Cost of a click")).to_have_value("cost")
+        for times, sent in enumerate(("bid", ""), 1):
+            await form.get_by_label("Cost of a click").fill(sent)
+            await form.get_by_role("button", name="Save").click()
+            await expect(page.get_by_text("Saved")).to_have_count(times)
+            found = await services.accounts.accounts.find(account.id)
+            assert found is not None
+            assert (found.cost_parameter or "") == sent
 
 
 async def test_the_time_zone_changes_with_a_day_that_is_named(

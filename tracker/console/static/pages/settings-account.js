@@ -50,7 +50,24 @@ function Forms({ account, onChanged }) {
   return html`<div class="columns">
     <${NameForm} account=${account} change=${change} />
     <${TimeZoneForm} account=${account} change=${change} />
-    <${CurrencyForm} account=${account} change=${change} />
+    <${OptionalField}
+      key=${`currency ${account.currency}`}
+      title="Currency"
+      name="currency"
+      hint="Of all its money, such as EUR. It stays once conversions have money in it. Empty: units of your own"
+      maxlength="3"
+      text=${account.currency ?? ""}
+      change=${(text) => change({ currency: text.toUpperCase() })}
+    />
+    <${OptionalField}
+      key=${`cost ${account.cost_parameter}`}
+      title="Cost of a click"
+      name="cost_parameter"
+      hint="The parameter of a visitor's address that says what the click cost. Empty: none says it"
+      maxlength="64"
+      text=${account.cost_parameter ?? ""}
+      change=${(text) => change({ cost_parameter: text || null })}
+    />
     <${RulesForm} rules=${account.conversion_rules} change=${change} />
   </div>`;
 }
@@ -144,32 +161,31 @@ function TimeZoneForm({ account, change }) {
   </form>`;
 }
 
-function CurrencyForm({ account, change }) {
-  const [currency, setCurrency] = useState(account.currency ?? "");
-  const [save, busy, error] = useAction(() => change({ currency }));
+/** A field that may be empty, with a button. `text` is what the account has. */
+function OptionalField({ title, name, text, change, ...field }) {
+  const [typed, setTyped] = useState(text);
+  const [save, busy, error] = useAction(() => change(typed.trim()));
   const submit = (event) => {
     event.preventDefault();
     save();
   };
   const fixed = !can("account:write");
-  const isSame = currency.trim().toUpperCase() === (account.currency ?? "");
   return html`<form class="card" onSubmit=${submit}>
-    <h2>Currency</h2>
+    <h2>${title}</h2>
     <${TextField}
-      label="Currency"
-      name="currency"
-      hint="Of all its money, such as EUR. It stays once conversions have money in it. Empty: units of your own"
-      maxlength="3"
+      label=${title}
+      ...${{ name, error, ...field }}
       disabled=${fixed}
-      error=${error}
-      value=${currency}
-      onInput=${setCurrency}
+      value=${typed}
+      onInput=${setTyped}
     />
-    <${ErrorNote} error=${error} fields=${["currency"]} />
+    <${ErrorNote} error=${error} fields=${[name]} />
     ${
       !fixed &&
       html`<div class="row end">
-        <${Button} kind="main" type="submit" busy=${busy} disabled=${isSame}>Save<//>
+        <${Button} kind="main" type="submit" busy=${busy} disabled=${typed.trim() === text}>
+          Save
+        <//>
       </div>`
     }
   </form>`;
