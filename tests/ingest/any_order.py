@@ -65,8 +65,8 @@ class Sent(NamedTuple):
             currency=self.stated.get("currency"),
             occurred_at=AT_MS + self.at,
             has_fixed_payout=self.fixed_payout is not None,
-            min_ms=MIN_MS if self.has_window else None,
-            max_ms=MAX_MS if self.has_window else None,
+            min_ms=MIN_MS if self.has_window and self.click else None,
+            max_ms=MAX_MS if self.has_window and self.click else None,
         )
         return make_conversion(
             self.number,

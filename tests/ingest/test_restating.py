@@ -123,6 +123,25 @@ async def test_a_rejected_conversion_still_uses_up_the_cap_of_its_click(services
     assert await totals_of(services) == {"rejected_conversions": 1}
 
 
+async def test_a_click_is_taken_over_only_if_its_cap_has_room(services: Services) -> None:
+    """In one batch with the conversion that uses it up; otherwise the batch would never fit."""
+    account, click_id = await account_with(services, max_per_click=1), new_id().bytes
+    await scene.applied(services, [sent(account, 1, "approved")])
+    other = sent(account, 2, click_id=click_id, transaction_id="u")
+    await scene.applied(services, [other, sent(account, 3, "approved", click_id=click_id)])
+    assert [one["status"] for one in await scene.stored_events(services)] == ["no_click", "pending"]
+    await ledger.check(services)
+
+
+async def test_a_refund_told_as_a_negative_amount_breaks_no_rule_of_values(
+    services: Services,
+) -> None:
+    account = await account_with(services, no_negative_values=True)
+    await scene.applied(services, [sent(account, 1)])
+    await scene.applied(services, [sent(account, 2, "refunded", value="-5", checked=False)])
+    assert (await only_event(services))["reported"] == "refunded"
+
+
 async def test_changes_beyond_the_most_are_told_by_a_warning(
     services: Services, account: Account
 ) -> None:

@@ -197,6 +197,12 @@ def _by_time(report: StoredReport, since_click: timedelta) -> Attribution:
     return Attribution.ATTRIBUTED
 
 
+def window_of(conversion: ConversionDocument) -> StoredReport:
+    """Return the allowed time since its click. A report that names no click tells of none."""
+    report = conversion.get("report", {})
+    return cast(StoredReport, {one: report[one] for one in ("min_ms", "max_ms") if one in report})
+
+
 def without_click(conversion: ConversionDocument) -> ConversionDocument:
     """Return the conversion without the values of its click."""
     return cast(

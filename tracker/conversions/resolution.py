@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from tracker.clock import now_ms
 from tracker.conversions.account_rules import CachedRules
 from tracker.conversions.conversion import Conversion, Report
-from tracker.conversions.corrections.status import OnRepeat, Status, click_key
+from tracker.conversions.corrections.status import NO_VALUE, OnRepeat, Status, click_key
 from tracker.conversions.event_config import EventConfig, PayoutType
 from tracker.conversions.postbacks.aliases import with_aliases, with_similar_status
 from tracker.conversions.postbacks.parameters import ConversionParameters
@@ -32,7 +32,7 @@ class Reported(NamedTuple):
 
     @property
     def counts_value(self) -> bool:
-        return self.status not in (Status.REJECTED, Status.REFUNDED)
+        return self.status not in NO_VALUE
 
 
 _NOTHING: Final = Reported()

@@ -17,6 +17,10 @@ class Status(StrEnum):
     REFUNDED = "refunded"
 
 
+NO_VALUE: Final = (Status.REJECTED, Status.REFUNDED)
+"""Their value is none of their account's, so its rules do not limit it."""
+
+
 class OnRepeat(StrEnum):
     """What becomes of a further report of a conversion that is known already."""
 

@@ -20,6 +20,7 @@ from tracker.conversions.document import (
     attribute,
     changed,
     transaction_id_of,
+    window_of,
     without_click,
 )
 from tracker.ingest.planning.rules import BatchRules, RuleDecisions
@@ -138,7 +139,7 @@ class Planned:
         report = event.get("report", {})
         after = self._restated(holder, restating.changes_of(event), event)
         if holder["click_id"] is None and event["click_id"] is not None:
-            after = self._with_click(after, event["click_id"])
+            after = self._with_click(after, event, decisions)
         if "restates" not in report:
             after = _made_of_a_first(after)
         self._replace(holder, after, "silent" not in report)
@@ -203,10 +204,16 @@ class Planned:
         # It may be in time now, or no longer.
         return _joined(after, click)
 
-    def _with_click(self, event: ConversionDocument, click_id: bytes) -> ConversionDocument:
-        """Return an event without a click as one of this click."""
-        after = changed(event, {"click_id": click_id})
+    def _with_click(
+        self, event: ConversionDocument, named_in: ConversionDocument, decisions: RuleDecisions
+    ) -> ConversionDocument:
+        """Return an event as one of the click that a report names, if its cap has room for it."""
+        after = changed(event, {"click_id": named_in["click_id"]})
+        if not decisions.has_room(after):
+            return event
         after["revision"] = event.get("revision", 0) + 1
+        if window := window_of(named_in):
+            after["report"] = {**event.get("report", {}), **window}
         if event["status"] != Attribution.NO_CLICK:
             return after
         if click := click_of(after, self._clicks):

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Mapping
 from datetime import timedelta
 from typing import NamedTuple
 
+from tracker.conversions.corrections.status import NO_VALUE
 from tracker.conversions.document import (
     COUNTED,
     Attribution,
@@ -68,10 +69,16 @@ class RuleDecisions:
         rules = self._batch_rules.rules.get(event["account_id"] or b"")
         return rules is not None and self._broken(rules, event) is not None
 
+    def has_room(self, event: ConversionDocument) -> bool:
+        """Return whether the cap of its click has room for a counted event without one."""
+        rules = self._batch_rules.rules.get(event["account_id"] or b"")
+        is_counted = event["account_id"] is not None and event["status"] in COUNTED
+        return rules is None or not is_counted or self._over_cap(rules, event) is None
+
     def _broken(self, rules: ConversionRules, event: ConversionDocument) -> Rule | None:
         if event["_id"] in self._batch_rules.checked:
             return None
-        value = event["value"]
+        value = event["value"] if event.get("reported") not in NO_VALUE else None
         has_pbk = event["event_config_id"] is not None
         return rules.broken_by(has_pbk, None if value is None else value.to_decimal())
 
