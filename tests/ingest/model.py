@@ -191,6 +191,12 @@ class Model:
         self.apply(clicks)
         for event in sorted(kept, key=lambda one: ranks.get(stored[one.id]["status"], 0)):
             self.apply([event])
+            row = self.events.get(event.id, {})
+            if row.get("status") == "refused" and "click_at" not in stored[event.id]:
+                # Its cap was used up before its click came.
+                self.events[event.id] = row_of(event) | {
+                    one: row[one] for one in ("status", "refused")
+                }
 
 
 def row_of(event: Conversion) -> Row:
