@@ -1,5 +1,6 @@
 """The words of a status, the currency and the time of a conversion, as senders write them."""
 
+import re
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
@@ -7,6 +8,7 @@ from uuid import UUID
 import pytest
 
 from tests.factories import make_event_config
+from tests.paths import ROOT
 from tracker.clock import iso, now, now_ms
 from tracker.conversions.corrections.status import OnRepeat, Status, click_key
 from tracker.conversions.postbacks.aliases import AliasedParameter
@@ -18,7 +20,7 @@ from tracker.conversions.postbacks.parameters import (
 )
 from tracker.conversions.postbacks.times import FUTURE_MS, MAX_DAYS_AGO, parse_moment
 from tracker.conversions.postbacks.words import WORDS, Meaning, checked_statuses, meaning_of
-from tracker.conversions.resolution import Reported, read_by, report_of
+from tracker.conversions.resolution import Reported, currency_of, read_by, report_of
 from tracker.errors import BadRequest
 
 CLICK = "0190b5a2-7c1e-7d3f-8a4b-5c6d7e8f9a0b"
@@ -144,7 +146,7 @@ def test_a_repeat_is_recognised_by_its_transaction_id_else_by_click_and_status(
 )
 def test_what_is_no_word_currency_or_time_is_refused_by_its_name(query: str, error: str) -> None:
     with pytest.raises(BadRequest) as refused:
-        read(query)
+        currency_of(read(query)[0], None, None, restates=False)
     assert refused.value.message.startswith(error)
 
 
@@ -213,3 +215,9 @@ def test_words_of_a_configuration_follow_rules(statuses: dict[str, str], error: 
         checked_statuses({word: Meaning(one) for word, one in statuses.items()})
     assert refused.value.message == error
     assert meaning_of("ok", checked_statuses({" OK ": Meaning.PENDING})) is Meaning.PENDING
+
+
+def test_the_document_has_each_word_of_the_table() -> None:
+    section = (ROOT / "docs" / "api.md").read_text().partition("### Statuses\n")[2]
+    table = section.partition("| word |")[2].partition("\n\n")[0]
+    assert sorted(re.findall(r"`(\w+)`", table)) == sorted(WORDS)

@@ -17,6 +17,7 @@ from tracker.conversions.postbacks.words import Meaning, Meanings, meaning_of
 from tracker.errors import BadRequest, NotFound
 from tracker.journal.partitions import partition_of_transaction_id
 from tracker.stores.redis import keys
+from tracker.syntax.currency import checked_currency
 
 _NO_CURRENCY: Final = "currency: ignored, because the account has none"
 _NO_STATUSES: Final[Meanings] = {}
@@ -123,9 +124,11 @@ def currency_of(
     """Return the currency, None if it is the account's, and the warning if that has none.
 
     Without `account` the drain compares them. A restatement has it in any case: the conversion may
-    have been in another one.
+    have been in another one. Raises BadRequest for a currency that is none, unless it is ignored.
     """
     sent = parameters.currency
+    if sent and (account is None or account.currency):
+        checked_currency("currency", sent)
     currency = sent or (config.currency if config else None)
     if account is None or currency is None:
         return currency, ()

@@ -133,8 +133,9 @@ async def test_the_fast_path_reads_a_status_and_an_alias_may_be_called_so(world:
 async def test_a_currency_is_ignored_with_a_warning_until_the_account_has_one(world: World) -> None:
     config = await create_event_config(world.services, world.account.id)
     sent = {"pbk": config.pbk, "currency": "usd", "value": 2}
-    ignored = (await by_query(world.client, sent)).json()
-    assert ignored["warnings"] == ["currency: ignored, because the account has none"]
+    for currency in ("usd", "usdt"):
+        ignored = (await by_query(world.client, {**sent, "currency": currency})).json()
+        assert ignored["warnings"] == ["currency: ignored, because the account has none"]
     refused = await world.api.patch(f"{CONFIGS}/{config.id}", currency="EUR")
     assert refused.error == "currency: the account has none yet; set that first"
     account = {"accountId": str(world.account.id)}
@@ -144,11 +145,13 @@ async def test_a_currency_is_ignored_with_a_warning_until_the_account_has_one(wo
         assert (
             "warnings" not in (await by_query(world.client, {**sent, "currency": currency})).json()
         )
+    none = await by_query(world.client, {**sent, "currency": "usdt"})
+    assert none.error == "currency: must be a currency of ISO 4217 such as EUR"
     changed = await world.api.patch(f"{CONFIGS}/{config.id}", currency="gbp")
     assert changed.json()["currency"] == "GBP"
     await by_query(world.client, {"pbk": config.pbk})
     found = [one and one.currency for one in await reports(world)]
-    assert found == [None, "USD", None, "GBP"]
+    assert found == [None, None, "USD", None, "GBP"]
     listed = (await world.api.get(f"/api/audit?accountId={world.account.id}")).json()["rows"]
     assert listed[1]["changes"]["currency"] == {"before": None, "after": "EUR"}
 

@@ -27,7 +27,6 @@ from tracker.conversions.postbacks.times import parse_moment
 from tracker.conversions.postbacks.words import MAX_WORD_CHARACTERS, plain_word
 from tracker.errors import BadRequest
 from tracker.ids import parse_id
-from tracker.syntax.currency import checked_currency
 from tracker.syntax.strict_json import is_deeper, parse_json
 from tracker.syntax.unfilled import is_filler, unfilled
 
@@ -49,8 +48,8 @@ _TO_JSON = msgspec.json.Encoder(decimal_format="number")
 class ConversionParameters(msgspec.Struct, frozen=True, kw_only=True):
     """Checked parameters. `metadata` is JSON text; `others` are unknown and unchecked.
 
-    `status` is a plain word, `occurred_at` is in milliseconds. `warnings` are for the sender: short
-    texts, safe to show.
+    `status` is a plain word, `currency` any text in capitals, `occurred_at` is in milliseconds.
+    `warnings` are for the sender: short texts, safe to show.
     """
 
     pbk: str | None
@@ -196,7 +195,7 @@ def _status(name: str, value: Any) -> str | None:
 
 def _currency(name: str, value: Any) -> str | None:
     sent = _sent(name, value, "a code such as EUR, or none")
-    return None if sent is None else checked_currency(name, sent)
+    return None if sent is None else _text(name, sent, MAX_WORD_CHARACTERS).strip().upper()
 
 
 def _occurred_at(name: str, value: Any) -> int | None:
