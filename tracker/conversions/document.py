@@ -14,7 +14,7 @@ from tracker.conversions.corrections.changes import Change
 from tracker.conversions.corrections.status import Status
 from tracker.conversions.rules import Rule
 
-REPEATED: Final = "transaction_id: sent again; counted once"
+REPEATED: Final = "sent again; counted once"
 """The warning of a conversion whose transaction id was repeated."""
 
 _FIXED_FIELDS: Final = ("event_config_id", "metadata")

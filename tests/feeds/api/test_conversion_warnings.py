@@ -58,7 +58,7 @@ async def test_a_repeated_transaction_id_is_counted_on_its_first_conversion(worl
     await drained(world.services)
     await world.services.conversions.repeats.store()
     [row] = (await world.api.get(f"/api/conversions?accountId={world.account.id}")).json()["rows"]
-    repeated = "transaction_id: sent again; counted once"
+    repeated = "sent again; counted once"
     assert (row["repeats"], row["warnings"]) == (2, [repeated])
     assert row["last_repeat_at"] >= row["at"]
     assert [one["warning"] for one in await counted(world)] == [repeated]
