@@ -1,6 +1,7 @@
 """Uploads that are killed, cancelled, or have to wait; and long ones."""
 
 import asyncio
+from itertools import count
 from typing import Any
 
 import pytest
@@ -147,6 +148,25 @@ async def test_an_upload_waits_for_redis_and_drops_nothing(
     await drained(world.services)
     assert (await shown(world, upload_id))["state"] == "done"
     assert await stored(world, "value") == [("0",), ("1",), ("2",)]
+
+
+async def test_a_chunk_that_fails_has_ended_before_its_journal_may_close(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await begun(world, 3)
+    numbers, is_open = count(), list[bool]()
+
+    async def failing(self: UploadWorker, *_: Any) -> Any:
+        if next(numbers) == 0:
+            raise Unavailable("redis: is away")
+        for _turn in range(9):
+            await asyncio.sleep(0)
+        is_open.append(self._appending.locked())
+        return "same"
+
+    monkeypatch.setattr(UploadWorker, "_tell", failing)
+    assert await work(world)
+    assert is_open == [True, True]
 
 
 async def test_a_long_file_is_read_as_its_rows_are_recorded(

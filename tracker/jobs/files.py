@@ -37,7 +37,7 @@ class FileWriter:
 
     def write(self, piece: bytes) -> Awaitable[None] | None:
         self.size += len(piece)
-        self.lines += piece.count(b"\n")
+        self.lines += max(piece.count(b"\n"), piece.count(b"\r"))
         self._received += piece
         return self._store() if len(self._received) >= PIECE_BYTES else None
 

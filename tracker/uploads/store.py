@@ -8,6 +8,8 @@ import msgspec
 from msgspec import field
 
 from tracker.clock import now
+from tracker.conversions.api.postback_keys import SHOWN_CHARACTERS, shorten_key
+from tracker.conversions.postbacks.parameters import MAX_PBK_CHARACTERS
 from tracker.jobs.store import Job, Jobs, Step
 from tracker.stores.mongodb.database import MongoDB
 from tracker.stores.mongodb.documents import as_struct, run_updates
@@ -74,7 +76,7 @@ class Uploads(Jobs[Upload]):
         updates = [
             {
                 "q": {"_id": UUID(int=upload_id.int + row.line)},  # in the order of lines
-                "u": {"$set": {**of, "line": row.line, "reason": reason, "text": row.text}},
+                "u": {"$set": {**of, "line": row.line, "reason": reason, "text": _shown(row)}},
                 "upsert": True,
             }
             for row, reason in refused
@@ -94,3 +96,10 @@ class Uploads(Jobs[Upload]):
 
     async def forget_refused(self, upload_id: UUID) -> None:
         await self._rows.delete_many({"upload_id": upload_id})
+
+
+def _shown(row: Row) -> str:
+    """Return the text of a row. More people may read it than may read postback keys."""
+    pbk = str(row.fields.get("pbk", ""))
+    is_key = SHOWN_CHARACTERS < len(pbk) <= MAX_PBK_CHARACTERS
+    return shorten_key(row.text, pbk) if is_key else row.text

@@ -111,7 +111,10 @@ class UploadWorker(JobWorker[Upload]):
                 except TrackerError as error:
                     refused.append((draft.row, _reason(error)))
 
-        await asyncio.gather(*map(tell, groups.values()))
+        # All of them end before the journal may be closed.
+        ended = await asyncio.gather(*map(tell, groups.values()), return_exceptions=True)
+        for error in filter(None, ended):
+            raise error
         await self._uploads.refuse(held.id, refused)
         return +(outcomes + Counter(refused=len(refused)))
 

@@ -113,7 +113,7 @@ async def show(call: UploadCall[Nothing, Nothing]) -> UploadRecord:
 @endpoint(
     "GET",
     "/api/conversions/uploads/{id}/preview",
-    "conversions:read",
+    "conversions:write",
 )
 async def show_preview(call: UploadCall[Nothing, Nothing]) -> UploadPreview:
     """Show the beginning of an upload's file, with its columns as given or guessed.
