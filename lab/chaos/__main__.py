@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from lab.chaos.audit import Audit, Figure, Receiver
+from lab.chaos.corrections import Corrections
 from lab.chaos.disturbances import Disturber, schedule
 from lab.chaos.link_changes import LinkChanges
 from lab.chaos.result import Result
@@ -92,9 +93,11 @@ class Proof:
         planned = schedule(options.seed, options.seconds, options.disturbances, self._kinds)
         port = self._settings.port
         self._changes = changes = LinkChanges(scene, port, options.seed)
+        self._corrections = corrections = Corrections(scene, port, options.seed, self._ledger)
         async with asyncio.TaskGroup() as group:
             group.create_task(run_load(scene, port, self._ledger, options.seed, options.rate, stop))
             group.create_task(changes.run(stop))
+            group.create_task(corrections.run(stop))
             await asyncio.gather(
                 self._disturber.run(self._processes, planned), asyncio.sleep(options.seconds)
             )
@@ -148,6 +151,10 @@ class Proof:
             figures=[
                 *audit.figures(ledger, scene.paths, self._receiver, loses_marks),
                 Figure("clicks beyond a limit", audit.beyond_limit(scene.limited, ledger), True),
+                *(
+                    Figure(f"corrections {kind}", number)
+                    for kind, number in sorted(self._corrections.answers.items())
+                ),
                 Figure("links changed", changes.changed),
                 Figure("redirects after their answers", changes.looks),
                 Figure("old destinations", changes.old, is_fault=True),
@@ -166,7 +173,7 @@ class Proof:
             longest_wait=percentile(waits, 1),
         )
 
-    async def _report_differences(self, scene: Scene, expected: Mapping[str, int]) -> list[str]:
+    async def _report_differences(self, scene: Scene, expected: Mapping[str, float]) -> list[str]:
         today = datetime.now(UTC).date()
         body = {
             "accountId": str(scene.account_id),
@@ -179,10 +186,12 @@ class Proof:
         status, report = await call_until_answered(*asked)
         if status != "200":
             return [f"no report: {status} {report}"]
+        if (cost := report["totals"].get("cost")) not in (costs := self._corrections.costs):
+            return [f"cost: {cost} in the report, {sorted(costs)} put"]
         return [
             f"{name}: {shown} in the report, {number:,} stored"
             for name, number in expected.items()
-            if (shown := report["totals"].get(name)) != number
+            if (shown := report["totals"].get(name, 0)) != number
         ]
 
     def _unlogged_removals(self) -> int:

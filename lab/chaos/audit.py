@@ -2,12 +2,20 @@
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 import orjson
 
+from lab.chaos.restatements import (
+    FIELDS,
+    Statement,
+    status_of,
+    totals,
+    was_approved,
+    wrong_fields,
+)
 from lab.chaos.traffic import EventAnswer, Ledger
 from lab.scene import LIMIT
 from tracker.clock import day_of
@@ -92,6 +100,7 @@ class Audit:
         return [
             *self._of_clicks(ledger, loses_marks),
             *self._of_events(ledger),
+            *_of_restated(self._events.values(), ledger.statements),
             *of_deliveries(self._events.values(), self._deliveries, paths, receiver),
         ]
 
@@ -100,13 +109,14 @@ class Audit:
         over = self._people[limited] - LIMIT
         return abs(over) if ledger.others[ELSEWHERE] else max(0, over)
 
-    def report_totals(self) -> dict[str, int]:
+    def report_totals(self) -> dict[str, float]:
         return {
             "clicks": len(self._clicks),
             "uniqueClicks": sum(self._visitors.values()),
-            "conversions": sum(
-                one["status"] in COUNTED and one["account_id"] is not None and _is_approved(one)
+            **totals(
+                one
                 for one in self._events.values()
+                if one["status"] in COUNTED and one["account_id"] is not None
             ),
         }
 
@@ -153,8 +163,25 @@ class Audit:
         ]
 
 
-def _is_approved(event: Document) -> bool:
-    return bool(event.get("reported", Status.APPROVED) == Status.APPROVED)
+def _of_restated(
+    events: Iterable[Document], statements: Mapping[str, Sequence[Statement]]
+) -> list[Figure]:
+    """Compare conversions with what the newest reports and corrections of each say."""
+    found = [
+        (one, statements[one["transaction_id"]])
+        for one in events
+        if one["status"] in COUNTED and one.get("transaction_id") in statements
+    ]
+    wrong = Counter(name for one, known in found for name in wrong_fields(one, known))
+    return [
+        Figure("conversions with reports of a status", len(found)),
+        Figure("of which restated", sum("revision" in one for one, _ in found)),
+        Figure("reports and corrections of them", sum(map(len, statements.values()))),
+        *(
+            Figure(f"conversions whose {name} is not the newest", wrong[name], is_fault=True)
+            for name in FIELDS
+        ),
+    ]
 
 
 def _holders(counting: Iterable[Document]) -> dict[str | int, set[int]]:
@@ -186,13 +213,18 @@ def of_deliveries(
     paths: Mapping[UUID, str],
     receiver: Receiver,
 ) -> list[Figure]:
-    """Compare stored `events` and deliveries (`rows`) with what `receiver` got."""
-    expected = {
-        (path, event["_id"])
+    """Compare stored `events` and deliveries (`rows`) with what `receiver` got.
+
+    Webhooks are told of approved conversions. One that was approved for a moment may be told too.
+    """
+    told = [
+        event
         for event in events
-        if event["status"] in _NOTIFIED and event["account_id"] is not None
-        for path in paths.values()
-    }
+        if event["status"] in _NOTIFIED and event["account_id"] is not None and was_approved(event)
+    ]
+    allowed = {(path, event["_id"]) for event in told for path in paths.values()}
+    final = {event["_id"] for event in told if status_of(event) is Status.APPROVED}
+    expected = {one for one in allowed if one[1] in final}
     statuses = [((paths[row["webhook_id"]], row["event_id"]), row["status"]) for row in rows]
     stored = Counter(one for one, _ in statuses)
     delivered = {one for one, status in statuses if status == DeliveryStatus.DELIVERED}
@@ -201,7 +233,7 @@ def of_deliveries(
     # Right after a drain was killed.
     repeated = sum(ids.total() - len(ids) for ids in received.values())
     undelivered = sum(status != DeliveryStatus.DELIVERED for _, status in statuses)
-    doubled = stored.total() - len(expected & stored.keys())
+    doubled = stored.total() - len(allowed & stored.keys())
     return [
         Figure("deliveries expected", len(expected)),
         Figure("deliveries stored", stored.total()),

@@ -11,6 +11,7 @@ from bson import Decimal128
 from msgspec.structs import replace
 
 from lab.chaos.audit import Audit, Figure, Receiver
+from lab.chaos.restatements import Statement, totals, wrong_fields
 from lab.chaos.result import Result
 from lab.chaos.traffic import Ledger, Request
 from lab.scene import LIMIT
@@ -102,7 +103,13 @@ def test_a_link_has_no_click_beyond_its_limit_and_lacks_none_once_it_led_elsewhe
 
 def test_a_run_without_faults_has_none() -> None:
     assert Run().result().faults() == []
-    assert Run().audited().report_totals() == {"clicks": 3, "uniqueClicks": 2, "conversions": 2}
+    totals = Run().audited().report_totals()
+    assert {name: number for name, number in totals.items() if number} == {
+        "clicks": 3,
+        "uniqueClicks": 2,
+        "conversions": 2,
+        "value": 19.9,
+    }
 
 
 FAULTS: dict[str, tuple[Callable[[Run], object], list[str]]] = {
@@ -144,6 +151,16 @@ FAULTS: dict[str, tuple[Callable[[Run], object], list[str]]] = {
         lambda run: run.events.append(event(8, status="pending", click_id=run.clicks[0]["_id"])),
         ["1 events pending although their click is stored"],
     ),
+    "a conversion has no longer the newest status": (
+        lambda run: run.ledger.statements["order-5"].append(
+            Statement({"reported": "rejected", "value": Decimal("9.95")}, 1, 2, is_answered=True)
+        ),
+        ["1 conversions whose reported is not the newest"],
+    ),
+    "a webhook is told of what was never approved": (
+        lambda run: run.events[0].update(reported="pending"),
+        ["1 deliveries doubled or unwanted"],
+    ),
     "a delivery is lost": (lambda run: run.deliveries.pop(), ["1 deliveries lost"]),
     "a delivery is doubled": (
         lambda run: run.deliveries.append(run.deliveries[0]),
@@ -170,6 +187,47 @@ def test_a_fault_is_found(change: Callable[[Run], object], expected: list[str]) 
     change(run)
     assert run.result().faults() == expected
     assert f"FAULT: {expected[0]}" in run.result().table()
+
+
+def told(value: int, first: int, last: int, *, is_answered: bool = True) -> Statement:
+    return Statement({"value": Decimal(value)}, first, last, is_answered)
+
+
+@pytest.mark.parametrize(
+    ("statements", "allowed"),
+    [
+        ([], {None}),
+        ([told(1, 10, 20), told(2, 21, 30)], {2}),
+        ([told(1, 21, 30), told(2, 10, 20)], {1}),
+        ([told(1, 10, 25), told(2, 21, 30)], {1, 2}),
+        ([told(1, 10, 20), told(2, 21, 30, is_answered=False)], {1, 2}),
+        ([told(1, 21, 30), told(2, 10, 20, is_answered=False)], {1}),
+        ([told(1, 10, 20, is_answered=False)], {None, 1}),
+    ],
+)
+def test_the_newest_statement_counts_and_one_without_an_answer_may(
+    statements: list[Statement], allowed: set[int | None]
+) -> None:
+    for value in (None, 1, 2):
+        stored = {"value": None if value is None else Decimal128(Decimal(value))}
+        assert wrong_fields(stored, statements) == ([] if value in allowed else ["value"])
+
+
+def test_totals_are_those_of_each_status() -> None:
+    stored: list[dict[str, Any]] = [
+        {"value": Decimal128("9"), "refunded_value": Decimal128("2")},
+        {"value": Decimal128("5"), "reported": "pending"},
+        {"value": Decimal128("4"), "reported": "rejected", "refunded_value": Decimal128("1")},
+        {"value": Decimal128("3"), "reported": "refunded"},
+    ]
+    assert totals(stored) == {
+        "conversions": 1,
+        "pendingConversions": 1,
+        "rejectedConversions": 1,
+        "value": 7,
+        "pendingValue": 5,
+        "refundedValue": 5,
+    }
 
 
 def test_what_is_right_under_faults_is_reported_and_is_none() -> None:
