@@ -15,42 +15,7 @@ from lab.harness import CannotMeasure
 
 _SPARE_SECONDS: Final = 20.0
 
-# The requests are one after the other in the file; none has a body.
-_SCRIPT: Final = r"""
-local requests, number = {}, 0
-function init(arguments)
-  local file = assert(io.open(arguments[1], "rb"))
-  for request in file:read("*a"):gmatch(".-\r\n\r\n") do
-    requests[#requests + 1] = request
-  end
-  file:close()
-end
-function request()
-  number = number % #requests + 1
-  return requests[number]
-end
-"""
-
-# Lua's own clocks have whole seconds, or the processor time of wrk.
-_SCHEDULE: Final = r"""
-local ffi = require("ffi")
-ffi.cdef[[
-  typedef struct { long seconds; long nanoseconds; } moment;
-  int clock_gettime(int clock, moment *now);
-]]
-local moment, began, taken = ffi.new("moment"), nil, 0
-local function now()
-  ffi.C.clock_gettime(1, moment)  -- CLOCK_MONOTONIC
-  return tonumber(moment.seconds) + tonumber(moment.nanoseconds) / 1e9
-end
-function delay()
-  local asked = now()
-  began = began or asked
-  local due = began + taken / RATE
-  taken = taken + 1
-  return math.max(0, math.floor((due - asked) * 1000 + 0.5))
-end
-"""
+_SCRIPT, _SCHEDULE = (Path(__file__).with_name(one) for one in ("wrk.lua", "wrk_pace.lua"))
 
 _MIN_ANSWERED_SHARE: Final = 0.97
 """The share of a schedule's requests that must be answered: the last ones are still in flight, and
@@ -77,7 +42,8 @@ async def run(
 ) -> Outcome:
     """Send `requests` in turn, as fast as they are answered or all together `pace` a second."""
     script, prepared = folder / "wrk.lua", folder / "requests"
-    script.write_text(_SCRIPT if pace is None else _SCRIPT + _SCHEDULE.replace("RATE", str(pace)))
+    schedule = "" if pace is None else _SCHEDULE.read_text().replace("RATE", str(pace))
+    script.write_text(_SCRIPT.read_text() + schedule)
     prepared.write_bytes(b"".join(requests))
     process = await asyncio.create_subprocess_exec(
         *("wrk", "--latency", "-t1", f"-c{connections}", f"-d{seconds}s", "--timeout", "10s"),

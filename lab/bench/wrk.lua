@@ -1,0 +1,13 @@
+-- Sends the requests of a file in turn. They are one after the other in it; none has a body.
+local requests, number = {}, 0
+function init(arguments)
+  local file = assert(io.open(arguments[1], "rb"))
+  for request in file:read("*a"):gmatch(".-\r\n\r\n") do
+    requests[#requests + 1] = request
+  end
+  file:close()
+end
+function request()
+  number = number % #requests + 1
+  return requests[number]
+end
