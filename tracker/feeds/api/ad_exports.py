@@ -1,15 +1,14 @@
 """`/api/conversions/export/…`: conversions as the files that ad platforms take by hand."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from decimal import Decimal
-from typing import Annotated, Any, Final
+from typing import Annotated, Any
 from uuid import UUID
 
 import msgspec
 from msgspec import UNSET, Meta, field
 
-from tracker.calendar import Calendar
 from tracker.conversions.corrections.status import Status
 from tracker.conversions.document import Attribution
 from tracker.feeds.api.feed_request import all_of_feed
@@ -25,8 +24,6 @@ from tracker.web.limits import MAX_FILTER_VALUES
 from tracker.web.schema import FilterText
 
 endpoint = Endpoints("feeds")
-
-_MONEY: Final = ("value", "refunded_value")
 
 
 class ListForPlatform(FeedQuery, kw_only=True):
@@ -71,41 +68,25 @@ def _rows_of(
     async def rows(
         call: FeedCall[ListForPlatform, Nothing],
     ) -> AsyncGenerator[Sequence[Record], None]:
-        reader = call.web.mongodb.reads
-        account = await reader.find_one("accounts", {"_id": call.account_id}, ["currency"]) or {}
+        account = await call.web.mongodb.reads.find_one(
+            "accounts", {"_id": call.account_id}, ["currency"]
+        )
+        home = (account or {}).get("currency")
         calendar = await call.services.accounts.time_zones.find(call.account_id)
-        named: dict[UUID, str] = {}
 
         async def show(_: FeedCall[Any, Nothing], page: Sequence[StoredConversion]) -> list[Record]:
-            ones = [one for one in page if one.status is Attribution.ATTRIBUTED]
-            own = {"account_id": call.account_id}
-            unknown = {one.event_config_id for one in ones if one.event_config_id} - named.keys()
-            clicks, events, configs = await asyncio.gather(
-                reader.find(
-                    "clicks",
-                    {"_id": {"$in": [one.click_id for one in ones]}, **own},
-                    [f"ad_ids.{ad_id}"],
-                ),
-                reader.find(
-                    "events",
-                    {"_id": {"$in": [one.id for one in ones]}, **own},
-                    ["click_id", "event_config_id", "at", "reported", "currency", *_MONEY],
-                ),
-                call.services.conversions.event_configs.find_all(unknown),
-            )
-            named.update({one.id: one.name for one in configs.values()})
-            ids = {one["_id"]: one.get("ad_ids", {}).get(ad_id) for one in clicks}
-            by_id = {int(one["_id"]): one for one in events}
+            ones = [one for one in page if _is_shown(one)]
+            ids, names = await asyncio.gather(_ad_ids(call, ad_id, ones), _names(call, ones))
             return [
                 record(
-                    click_id=ids[event["click_id"]],
-                    name=named[event["event_config_id"]],
-                    **_fields(event, calendar, account.get("currency")),
+                    click_id=ids[one.click_id],
+                    name=names[one.event_config_id],
+                    at=calendar.local(one.at).isoformat(" ", "seconds"),
+                    value=one.value and one.value - (one.refunded_value or 0),
+                    currency=one.currency or home,
                 )
                 for one in ones
-                if (event := by_id.get(one.id)) and ids.get(event["click_id"])
-                if event["event_config_id"] in named
-                if event.get("reported") in (None, Status.APPROVED)
+                if one.click_id in ids and one.event_config_id in names
             ]
 
         async for found in all_of_feed(call, call.services.conversion_feed, show):
@@ -114,15 +95,25 @@ def _rows_of(
     return rows
 
 
-def _fields(event: Mapping[str, Any], calendar: Calendar, home: str | None) -> dict[str, Any]:
-    value, refunded = (
-        None if event.get(one) is None else event[one].to_decimal() for one in _MONEY
-    )
-    return {
-        "at": calendar.local(event["at"]).isoformat(" ", "seconds"),
-        "value": value if value is None or refunded is None else value - refunded,
-        "currency": event.get("currency") or home,
-    }
+def _is_shown(one: StoredConversion) -> bool:
+    return one.status is Attribution.ATTRIBUTED and one.reported is Status.APPROVED
+
+
+async def _ad_ids(
+    call: FeedCall[Any, Nothing], ad_id: str, ones: Sequence[StoredConversion]
+) -> dict[UUID | None, str]:
+    """Return the platform's ids of the account's clicks that have one."""
+    wanted = {"_id": {"$in": [one.click_id for one in ones]}, "account_id": call.account_id}
+    rows = await call.web.mongodb.reads.find("clicks", wanted, [f"ad_ids.{ad_id}"])
+    return {one["_id"]: found for one in rows if (found := one.get("ad_ids", {}).get(ad_id))}
+
+
+async def _names(
+    call: FeedCall[Any, Nothing], ones: Sequence[StoredConversion]
+) -> dict[UUID | None, str]:
+    configs = call.services.conversions.event_configs
+    found = await configs.find_all({one.event_config_id for one in ones if one.event_config_id})
+    return {one.id: one.name for one in found.values()}
 
 
 for _name, _title, _id, _record in (
