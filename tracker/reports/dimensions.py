@@ -9,10 +9,8 @@ Schemas, filters, feeds, files and the console follow from its rows.
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from datetime import date
 from typing import Final, Literal, NamedTuple, TypeAlias
 
-from tracker.calendar import Calendar
 from tracker.clicks.bots import REASONS
 from tracker.clicks.sources import SOURCES, SourceDimension
 from tracker.clicks.user_agent import BROWSERS, DEVICES, SYSTEMS
@@ -20,6 +18,7 @@ from tracker.errors import BadRequest
 from tracker.ids import parse_id
 from tracker.links.hostnames import canonical_hostname
 from tracker.links.utm import UTM
+from tracker.reports import time_keys
 from tracker.reports.periods import step_of
 from tracker.syntax.currency import checked_currency
 from tracker.visitor_dimensions import UNKNOWN, country_name
@@ -95,7 +94,6 @@ class ReportDimension(NamedTuple):
 
 
 _COUNTRY: Final = re.compile(r"[A-Za-z]{2}")
-_WEEKDAYS: Final = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
 
 
 def _country_of(text: str) -> str:
@@ -127,31 +125,6 @@ def _currency_of(text: str) -> str:
         return checked_currency(CURRENCY, text)
     except BadRequest as error:
         raise ValueError(f"{error.message}, or units") from None
-
-
-def _weekday_label(number: str) -> str:
-    return _WEEKDAYS[int(number) - 1]
-
-
-def _hour_of_week_label(key: str) -> str:
-    number, hour = key.split("T")
-    return f"{_weekday_label(number)} {hour}:00"
-
-
-def _weekday(calendar: Calendar, day: str) -> str:
-    return str(date.fromisoformat(day).isoweekday())
-
-
-def _hour(calendar: Calendar, day: str, hour: str) -> str:
-    return calendar.hour_text(date.fromisoformat(day), int(hour))
-
-
-def _hour_of_day(calendar: Calendar, day: str, hour: str) -> str:
-    return f"{calendar.clock_hour(date.fromisoformat(day), int(hour)):02}"
-
-
-def _hour_of_week(calendar: Calendar, day: str, hour: str) -> str:
-    return f"{_weekday(calendar, day)}T{_hour_of_day(calendar, day, hour)}"
 
 
 def _source(source: SourceDimension, one: str, many: str, wanted: Filter) -> ReportDimension:
@@ -279,22 +252,27 @@ _ROWS: Final = (
             "ISO 4217, in any case; units: that of an account without one", canonical=_currency_of
         ),
     ),
-    ReportDimension(HOUR, derived_from=(DAY, HOUR), key=_hour),
+    ReportDimension(HOUR, derived_from=(DAY, HOUR), key=time_keys.hour),
     ReportDimension(DAY, derived_from=(DAY,)),
     ReportDimension("week", derived_from=(DAY,), key=lambda _, day: step_of(day, "week")),
     ReportDimension("month", derived_from=(DAY,), key=lambda _, day: step_of(day, "month")),
     ReportDimension(
-        "hour_of_day", derived_from=(DAY, HOUR), key=_hour_of_day, label=lambda hour: f"{hour}:00"
+        "hour_of_day",
+        derived_from=(DAY, HOUR),
+        key=time_keys.hour_of_day,
+        label=lambda hour: f"{hour}:00",
     ),
-    ReportDimension("weekday", derived_from=(DAY,), key=_weekday, label=_weekday_label),
+    ReportDimension(
+        "weekday", derived_from=(DAY,), key=time_keys.weekday, label=time_keys.weekday_label
+    ),
     ReportDimension(
         "hour_of_week",
         "Hour of the week",
         "Hours of the week",
         "hours",
         derived_from=(DAY, HOUR),
-        key=_hour_of_week,
-        label=_hour_of_week_label,
+        key=time_keys.hour_of_week,
+        label=time_keys.hour_of_week_label,
     ),
 )
 
