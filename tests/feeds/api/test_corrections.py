@@ -14,6 +14,7 @@ from tests.web.world import World
 from tracker.conversions.conversion import Correction
 from tracker.conversions.corrections.status import click_key
 from tracker.errors import Unavailable
+from tracker.feeds.corrections.statement import MAX_CORRECTING
 from tracker.ids import new_id
 
 SENT = {"reason": "customer_refund", "note": "By phone"}
@@ -94,6 +95,16 @@ async def test_a_value_is_taken_back_before_its_correction_is_stored(world: Worl
     for value in (5, None, 5):
         await world.api.patch("/api/conversions/1", value=value, **SENT)
     assert await stated(world) == [(1, {"value": one}) for one in ("5", None, "5")]
+
+
+async def test_a_value_is_taken_back_after_more_corrections_than_are_kept(world: World) -> None:
+    await store(world, 1)
+    await world.api.patch("/api/conversions/1", value=5, **SENT)
+    for payout in range(MAX_CORRECTING):
+        await world.api.patch("/api/conversions/1", payout=payout, **SENT)
+    await world.api.patch("/api/conversions/1", value=None, **SENT)
+    await drained(world.services)
+    assert (await world.api.get("/api/conversions/1")).json()["value"] is None
 
 
 @each_case(

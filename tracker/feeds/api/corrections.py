@@ -24,7 +24,13 @@ from tracker.feeds.api.correction_schema import (
 )
 from tracker.feeds.api.feed_request import account_currency
 from tracker.feeds.conversions import row_of
-from tracker.feeds.corrections.statement import after, as_corrected, correction_of
+from tracker.feeds.corrections.statement import (
+    MAX_CORRECTING,
+    after,
+    as_corrected,
+    correction_of,
+    waiting,
+)
 from tracker.feeds.services import FeedCall
 from tracker.reports.dimensions import EVENT, NO_KEY
 from tracker.web.call import Nothing
@@ -152,7 +158,8 @@ def _plan(
         note=body.note,
     )
     made = after(before, correction, home)
-    return _Planned(made, None if made is before else correction)
+    is_sure = len(waiting(document)) < MAX_CORRECTING  # else one that is not kept may be taken back
+    return _Planned(made, None if made is before and is_sure else correction)
 
 
 async def _append(

@@ -4,7 +4,7 @@ A correction is in the journal for a moment before the drain stores it. Until th
 the conversion's document has it, so that a second one sees what the first has changed.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any, Final, cast
 from uuid import UUID
@@ -31,17 +31,20 @@ _UNSTORED: Final = timedelta(hours=1)
 _REFUNDABLE: Final = (Status.APPROVED, Status.REFUNDED)
 
 
+def waiting(document: Mapping[str, Any]) -> Sequence[Change]:
+    """Return the corrections that are on their way; of MAX_CORRECTING or more the newest."""
+    known = {one["id"] for one in changes_of(cast(ConversionDocument, document))}
+    since = now() - _UNSTORED
+    kept: Sequence[Change] = document.get(CORRECTING, ())
+    return [one for one in kept if one["id"] not in known and one["at"] > since]
+
+
 def as_corrected(document: Mapping[str, Any], home: str | None) -> ConversionDocument:
     """Return the conversion as it is once the corrections on their way are stored.
 
     `home` is the currency of its account.
     """
-    conversion = cast(ConversionDocument, document)
-    known = {one["id"] for one in changes_of(conversion)}
-    waiting: list[Change] = document.get(CORRECTING, [])
-    since = now() - _UNSTORED
-    news = [one for one in waiting if one["id"] not in known and one["at"] > since]
-    return restated(conversion, news, home) if news else conversion
+    return restated(cast(ConversionDocument, document), waiting(document), home)
 
 
 def correction_of(
