@@ -94,9 +94,10 @@ def restated(
     if report is not None:
         at, recorded = min(at, report["at"]), min(recorded, recorded_at(report))
     for one in news:
-        more = with_change(changes, one)
-        is_full = is_full or len(more) > MAX_CHANGES
-        changes = changes if len(more) > MAX_CHANGES else more
+        if len(changes) < MAX_CHANGES:
+            changes = with_change(changes, one)
+        else:
+            is_full = is_full or all(one["id"] != kept["id"] for kept in changes)
     is_moved = (at, recorded) != (conversion["at"], recorded_at(conversion))
     is_full = is_full and TOO_MANY not in conversion.get("warnings", ())
     if changes is old and not is_moved and not is_full:
