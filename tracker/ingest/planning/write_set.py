@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple
 
 from tracker.clicks.document import ClickDocument
 from tracker.conversions.conversion import Correction
+from tracker.conversions.corrections.changes import RESTATED
 from tracker.conversions.document import (
     COUNTED,
     Attribution,
@@ -17,8 +18,7 @@ from tracker.conversions.document import (
     is_notified,
 )
 
-_TOLD: Final = ("reported", "value", "payout", "currency", "refunded_value")
-_WHAT_COUNTS: Final = (*_TOLD, "at")
+_WHAT_COUNTS: Final = (*RESTATED, "at")
 _COUNTED_OUTSIDE: Final = frozenset(("repeats", "last_repeat_at", "warnings"))
 """Repeats are counted outside the drain (`conversions/append`)."""
 
@@ -36,7 +36,7 @@ class Move(NamedTuple):
         return self._changes("status") or any(map(self._changes, _WHAT_COUNTS))
 
     def tells_new_values(self) -> bool:
-        return self.tells and any(map(self._changes, _TOLD))
+        return self.tells and any(map(self._changes, RESTATED))
 
     def fields(self) -> dict[str, Any]:
         """Return the fields to set."""
