@@ -380,6 +380,19 @@ async def test_while_both_stores_are_unavailable_a_transaction_id_is_refused_and
     assert [row["_id"] for row in with_transaction] == [again.event_id]
 
 
+async def test_an_approval_is_not_refused_while_nobody_can_tell_what_it_approves(
+    services: Services,
+) -> None:
+    config = await create_event_config(services, payout_type=PayoutType.REV_SHARE)
+    fields = {"pbk": config.pbk, "click_id": await create_click(services, config.account_id)}
+    first = await record(services, **fields, status="pending", value=Decimal(4))
+    async with scene.process(without_redis(services.settings)) as cut_off:
+        with pytest.raises(Unavailable):
+            await record(cut_off, **fields, status="approved")
+    again = await record(services, **fields, status="approved")
+    assert again == first._replace(is_updated=True)
+
+
 async def test_a_conversion_that_was_begun_is_recorded_before_the_recorder_is_closed(
     services: Services,
 ) -> None:

@@ -147,7 +147,7 @@ class ConversionAppender:
         """Return the id of the first stored conversion with a transaction id.
 
         `also_claimed` finds claims of unstored ones too. So a repeated conversion is answered as
-        before, even if new rules refuse it.
+        before, even if new rules refuse it. Raises Unavailable if Redis does not tell.
         """
         first = await self._look_ups.earlier.submit((scopes, transaction_id))
         if first is None and also_claimed:

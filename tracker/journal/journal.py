@@ -118,17 +118,19 @@ class Journal:
                 await self._redis.hset(counter, mapping={"used": 0, "mark": "outdated"})
                 await self._redis.expire(counter, CLAIM_SECONDS)
             except RedisError as error:
-                raise Unavailable("redis: is away; try again") from error
+                raise Unavailable("storage is unavailable; try again") from error
 
     async def holder(self, names: Sequence[str]) -> int | None:
-        """Return the holder of the first held claim; None without one, or if Redis fails."""
-        if not names or self._breaker.is_open:
+        """Return the holder of the first held claim, if any. Raises Unavailable if Redis fails."""
+        if not names:
             return None
         try:
+            if self._breaker.is_open:
+                raise Unavailable("storage is unavailable; try again")
             held: list[bytes | None] = await self._redis.mget(names)  # type: ignore[assignment]
         except RedisError as error:
             self._breaker.record_failure(error)
-            return None
+            raise Unavailable("storage is unavailable; try again") from error
         return next((int(one) for one in held if one is not None), None)
 
     async def replay(self) -> None:
