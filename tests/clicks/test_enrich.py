@@ -1,12 +1,15 @@
 """The stored click: its address if it has one, its cost, and the ids of ad platforms."""
 
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
 from tests.factories import make_click
+from tracker.clicks import enrich
 from tracker.clicks.country import Countries
 from tracker.clicks.enrich import AD_IDS, Enrichment
+from tracker.clicks.visit import MAX_QUERY_CHARACTERS
 
 
 @pytest.mark.parametrize("store_ip", [False, True])
@@ -58,3 +61,19 @@ def test_the_ids_of_ad_platforms_are_kept_with_the_click() -> None:
     assert made["ad_ids"] == {name: f"Id-{name}!" for name in AD_IDS}
     for none in ("xgclid=a&id=7", "gclid=", "gclid={gclid}", f"gclid={'a' * 513}", "gclid=a%0Ab"):
         assert "ad_ids" not in enrichment.document(make_click(query=none)), none
+
+
+def test_an_amount_or_an_id_that_may_have_been_cut_is_not_read() -> None:
+    enrichment = Enrichment(Countries(""), False)
+    before = "a" * (MAX_QUERY_CHARACTERS - len("&gclid=G&cost=12"))
+    made: Any = enrichment.document(make_click(query=f"{before}&gclid=G&cost=12", cost="0.25"))
+    assert (made["ad_ids"], made["cost_unknown"], "cost" in made) == ({"gclid": "G"}, True, False)
+    made = enrichment.document(make_click(query=f"{before}&cost=12&gclid=G"))
+    assert (str(made["cost"]), "ad_ids" in made) == ("12", False)
+
+
+def test_an_id_that_is_repeated_is_looked_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked = Mock(return_value="G")
+    monkeypatch.setattr(enrich, "parameter", looked)
+    Enrichment(Countries(""), False).document(make_click(query="gclid=&" * 1000))
+    assert looked.call_count == 1

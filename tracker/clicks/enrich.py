@@ -13,6 +13,7 @@ from tracker.clicks.country import Countries
 from tracker.clicks.document import ClickDocument, CostFields
 from tracker.clicks.sources import referrer_host
 from tracker.clicks.user_agent import describe
+from tracker.clicks.visit import MAX_QUERY_CHARACTERS
 from tracker.clock import moment
 from tracker.links.utm import utm_values
 from tracker.stores.mongodb.documents import StoredId, shared_id
@@ -107,7 +108,7 @@ def _template(country: str, agent: Agent) -> ClickDocument:
 def _cost(click: Click, name: str | None) -> CostFields:
     """Return what the click says of its cost, else the link's."""
     if name and f"&{name}=" in f"&{click.query}":
-        sent = _money(parameter(click.query, name))
+        sent = _money(parameter(_whole_pairs(click.query), name))
         return {"cost_unknown": True} if sent is None else {"cost": sent}
     return {} if (of_link := _money(click.cost or "")) is None else {"cost": of_link}
 
@@ -120,9 +121,14 @@ def _money(text: str) -> Decimal128 | None:
 
 def _ad_ids(query: str) -> dict[str, str]:
     """Return the ids that are no macros. The first of each name counts."""
-    found = {}
-    for name in _AD_ID.findall(query):
+    found, query = {}, _whole_pairs(query)
+    for name in dict.fromkeys(_AD_ID.findall(query)):  # one may be there a thousand times
         text = parameter(query, name)
         if text.isprintable() and len(text) <= MAX_AD_ID_CHARACTERS and not unfilled(text):
             found[name] = text
     return {name: text for name, text in found.items() if text}
+
+
+def _whole_pairs(query: str) -> str:
+    """Return a query without the pair that may have been cut (`redirect`)."""
+    return query if len(query) < MAX_QUERY_CHARACTERS else query.rpartition("&")[0]
