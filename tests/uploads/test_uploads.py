@@ -59,6 +59,17 @@ async def test_a_file_of_keitaro_is_recorded_once_and_its_news_restate(world: Wo
     assert [one["actor"] for one in changes] == [f"upload:{one['id']}" for one in (first, told)]
 
 
+async def test_rows_that_restate_one_another_change_nothing_the_second_time(world: World) -> None:
+    config, [click] = await a_config(world), await clicks(world, 1)
+    file, query = f"{click},5,,pending\n{click},5,,approved\n", {"form": "keitaro"}
+    for counts in ({"recorded": 1, "restated": 1}, {"same": 2}):
+        assert (await uploaded(world, file, event=config.id, **query))["counts"] == counts
+        assert await stored(world, "reported", "revision") == [(None, 1)]
+    back = f"{click},5,,approved\n{click},5,,pending\n"
+    assert (await uploaded(world, back, event=config.id, **query))["counts"]["restated"] == 1
+    assert await stored(world, "reported") == [("pending",)]
+
+
 async def test_a_file_of_binom_has_events_and_payouts_that_are_not_told(world: World) -> None:
     config, ids = await a_config(world, payout_type="CPA", payout="4"), await clicks(world, 3)
     counts = {"recorded": 3, "refused": 1}

@@ -1,13 +1,13 @@
 """Rows as conversions: checked as postbacks are, and compared with what is stored. Pure."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, cast
 
 from bson import Decimal128
 from msgspec.structs import replace
 
 from tracker.clock import moment
-from tracker.conversions.corrections.changes import Change, with_change
+from tracker.conversions.corrections.changes import Change, result_of, with_change
 from tracker.conversions.corrections.status import OnRepeat, click_key
 from tracker.conversions.document import ConversionDocument, TransactionId
 from tracker.conversions.event_config import EventConfig
@@ -66,6 +66,21 @@ def is_stored(event: ConversionDocument, one: Told, at: int, home: str | None) -
 
     `home` is the account's currency.
     """
+    changes = changes_of(event)
+    return len(with_change(changes, _change(one, at, home))) == len(changes)
+
+
+def are_stored(event: ConversionDocument, rows: Sequence[Told], at: int, home: str | None) -> bool:
+    """Return whether rows without times of their own, one after the other, change nothing."""
+    if any(one.parameters.occurred_at is not None for one in rows):
+        return False
+    before = after = changes_of(event)
+    for number, one in enumerate(rows):
+        after = with_change(after, _change(one, at, home, f"~{number:06}"))
+    return result_of(after) == result_of(before)
+
+
+def _change(one: Told, at: int, home: str | None, change_id: str = "") -> Change:
     sent = one.parameters
     stated: dict[str, Any] = {}
     if sent.value is not None:
@@ -75,6 +90,4 @@ def is_stored(event: ConversionDocument, one: Told, at: int, home: str | None) -
     if sent.currency is not None and home not in (None, sent.currency):
         stated["currency"] = sent.currency
     moments = {"at": moment(sent.occurred_at or at), "recorded_at": moment(at)}
-    change = cast(Change, {"id": "", **moments, **stated})
-    changes = changes_of(event)
-    return len(with_change(changes, change)) == len(changes)
+    return cast(Change, {"id": change_id, **moments, **stated})

@@ -22,7 +22,7 @@ from tracker.journal.overflow import BEHIND_MS
 from tracker.journal.services import JournalServices
 from tracker.loops import wait
 from tracker.uploads.forms import Row, read_rows
-from tracker.uploads.rows import Told, is_stored, told
+from tracker.uploads.rows import Told, are_stored, is_stored, told
 from tracker.uploads.store import Upload, Uploads
 
 ROWS_PER_CHUNK: Final = 200
@@ -98,16 +98,20 @@ class UploadWorker(JobWorker[Upload]):
     async def _chunk(self, held: Upload, rows: Sequence[Row]) -> Mapping[str, int]:
         refused, outcomes = list[tuple[Row, str]](), Counter[str]()
         home = (await self._conversions.account_rules.cached(held.account_id)).currency
+        at = int(held.created_at.timestamp() * 1000)
         groups = await self._groups(held, rows, refused)
         stored = await self._conversions.store.stored_or_holding((), groups)
         known = {transaction_id_of(one): one for one in stored.values()}
 
         async def tell(drafts: Sequence[Told]) -> None:
             """Tell of one conversion, one row after the other."""
+            event = known.get(drafts[0].key)
+            if event and len(drafts) > 1 and are_stored(event, drafts, at, home):
+                outcomes["same"] += len(drafts)
+                return
             for draft in drafts:
-                event = known.get(draft.key)
                 try:
-                    outcomes[await self._tell(held, draft, event, home)] += 1
+                    outcomes[await self._tell(held, draft, event, at, home)] += 1
                 except TrackerError as error:
                     refused.append((draft.row, _reason(error)))
 
@@ -150,10 +154,9 @@ class UploadWorker(JobWorker[Upload]):
         return config
 
     async def _tell(
-        self, held: Upload, one: Told, event: ConversionDocument | None, home: str | None
+        self, held: Upload, one: Told, event: ConversionDocument | None, at: int, home: str | None
     ) -> str:
         """Record a row; return its outcome."""
-        at = int(held.created_at.timestamp() * 1000)
         origin = Origin(held.actor, at, held.notify, is_dry_run=held.state == "checking")
         recorded = await self._conversions.recorder.record(one.parameters, origin=origin)
         if recorded.is_duplicate or (event is not None and is_stored(event, one, at, home)):
