@@ -54,7 +54,7 @@ def days(first: int, last: int) -> dict[str, str]:
 
 def figures(of: dict[str, Any]) -> Figures:
     """Return the measures of a row, of totals or of a step."""
-    return {name: of[name] for name in MEASURES}
+    return {name: of.get(name, NOTHING[name]) for name in MEASURES}
 
 
 def by_key(answer: dict[str, Any]) -> dict[str, Figures]:

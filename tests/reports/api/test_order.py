@@ -28,12 +28,12 @@ async def test_rows_are_sorted_by_any_measure_key_or_name(
             rows = sorted(found["rows"], key=lambda row: str(row["key"]))
             # Names are sorted without regard to case.
             rows.sort(
-                key=lambda row: row[name].lower() if name == "name" else row[name] or 0,
+                key=lambda row: row[name].lower() if name == "name" else row.get(name) or 0,
                 reverse=descending,
             )
-            rows.sort(key=lambda row: row[name] is None)  # what is not known comes last
+            rows.sort(key=lambda row: row.get(name) is None)  # what is not known comes last
             shown = await scene.report(groupBy=group_by, sort=sort)
-            assert [row[name] for row in shown["rows"]] == [row[name] for row in rows], sort
+            assert [row.get(name) for row in shown["rows"]] == [row.get(name) for row in rows], sort
             assert sorted(map(str, shown["rows"])) == sorted(map(str, found["rows"]))
             assert shown["totals"] == found["totals"]
     page = await scene.report(groupBy=group_by, sort=sort, page=2, pageSize=2)

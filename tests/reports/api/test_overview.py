@@ -7,7 +7,7 @@ import pytest
 from tests.factories import create_link
 from tests.web.client import Client
 from tests.web.each import each_case
-from tests.web.reported import NOTHING, Reported, days, reported
+from tests.web.reported import MEASURES, Reported, days, reported
 from tests.web.world import World
 from tracker.ids import new_id
 from tracker.reports.answers import compared, one_report
@@ -91,7 +91,7 @@ async def test_the_values_that_it_is_filtered_by_have_names(
 async def test_an_overview_needs_neither_panels_nor_other_days(world: World) -> None:
     range_ = {"from": "2026-01-01", "to": "2026-01-03"}
     answer = await world.api.post(PATH, accountId=str(world.account.id), dateRange=range_)
-    nothing = NOTHING
+    nothing = dict.fromkeys(MEASURES[:7], 0)  # neither statuses nor costs
     assert answer.json() == {
         "totals": nothing,
         "interval": "day",

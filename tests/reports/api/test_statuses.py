@@ -21,6 +21,7 @@ FIGURES = {
     "refundedValue": 43,
     "otherCurrencies": DOLLARS,
 }
+NO_MONEY = {"value": 0, "payout": 0}
 CROSSED = {"country": ["unknown", "DE", "TR"], "utm_source": ["none", "mail"]}
 
 
@@ -100,8 +101,22 @@ async def test_currencies_are_rows_and_a_filter(world: World) -> None:
 async def test_bots_alone_have_what_their_clicks_brought(world: World) -> None:
     await with_statuses(world.services, world.account, AT)
     answer = await report(world.api, world.account, bots="only")
-    assert (answer["rows"], figures(answer["totals"])["pendingConversions"]) == ([], 0)
-    assert "otherCurrencies" not in answer["totals"]
+    assert (answer["rows"], figures(answer["totals"])) == ([], {"conversions": 0, **NO_MONEY})
+
+
+async def test_what_a_report_has_nothing_of_is_told_only_if_it_is_chosen(world: World) -> None:
+    await with_statuses(world.services, world.account, AT)
+    answer = await report(world.api, world.account)
+    assert not {"cost", "unknownCostClicks", "profit", "epc"} & answer["totals"].keys()
+    chosen = await report(world.api, world.account, columns=["cost", "unknownCostClicks", "epc"])
+    assert chosen["totals"] == {"cost": None, "unknownCostClicks": 0, "epc": None}
+    compared = {"from": "2026-01-25", "to": "2026-01-25"}
+    earlier = await report(world.api, world.account, dateRange=compared)
+    assert "pendingConversions" not in earlier["totals"]
+    days = {"from": "2026-01-30", "to": "2026-01-31"}
+    answer = await report(world.api, world.account, dateRange=compared, compare=days)
+    for of in (answer["totals"], *answer["rows"]):
+        assert (of["pendingConversions"], of["previous"]["pendingConversions"]) == (0, 2)
 
 
 async def test_files_have_a_column_of_other_currencies(world: World) -> None:
@@ -110,5 +125,6 @@ async def test_files_have_a_column_of_other_currencies(world: World) -> None:
     asked = {"accountId": str(world.account.id), "dateRange": days, "groupBy": "link"}
     response = await world.api.post("/api/reports", **asked, format="csv")
     header, row = response.body.decode().splitlines()
-    assert header.endswith(",rejectedConversions,refundedValue,otherCurrencies")
+    assert ",rejectedConversions,refundedValue," in header
+    assert header.endswith(",otherCurrencies")
     assert '""currency"":""USD""' in row

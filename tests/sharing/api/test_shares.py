@@ -110,7 +110,7 @@ async def test_a_password_is_asked_for_and_guesses_are_limited(world: World) -> 
         {"report": {"lastDays": 700}},
         {"filters": {}},
         {"panels": [{"groupBy": "referrer"}]},
-        *({"measure": measure} for measure in ("profit", ["clicks"], "name")),
+        *({"measure": measure} for measure in ("gain", ["clicks"], "name")),
     ],
 )
 async def test_whoever_opens_a_share_can_change_nothing_but_the_measure(

@@ -44,6 +44,9 @@ class PreviousFigures(NamedTuple):
     steps: Sequence[Step] | None = None
     step: Measures | None = None
 
+    def figures(self) -> Sequence[Measures]:
+        return [self.totals, *(step.measures for step in self.steps or ())]
+
 
 class PreviousRows:
     """All rows of other days. `paired` maps keys to their counterparts, if these differ.

@@ -84,8 +84,8 @@ _MEASURES: Final[Mapping[Bots, Mapping[str, _Sum]]] = {
 }
 """The measures of reports, from measures of counts, by how bots are counted."""
 
-_MONEY: Final = ("value", "payout", "pending_value", "refunded_value")
-_NO_MONEY: Final = dict.fromkeys(_MONEY, Decimal(0))
+_MONEY: Final = frozenset(("value", "payout", "pending_value", "refunded_value", "cost"))
+_NO_MONEY: Final = Decimal(0)
 
 _RATIOS: Final[Mapping[str, tuple[str, str]]] = {
     "conversion_rate": ("attributed", "clicks"),
@@ -317,17 +317,19 @@ def _first(
 
 
 def _measures(sums: Mapping[str, int], currencies: Sequence[CurrencyMeasures]) -> Measures:
-    counts: dict[str, Any] = {name: int(one) for name, one in sums.items()}
-    money = {name: money_of(sums[name]) for name in _MONEY if sums.get(name)}
-    of_costs = {
-        "cost": money_of(sums.get("cost", 0)) if counts.pop("costed", 0) else None,
-        "has_other_payout": bool(counts.pop("other_payout", 0)),
+    found: dict[str, Any] = {
+        name: money_of(one) if name in _MONEY else int(one) for name, one in sums.items()
     }
-    return Measures(**counts | _NO_MONEY | money | of_costs, other_currencies=tuple(currencies))
+    if not found.pop("costed", 0):
+        found["cost"] = None
+    found["has_other_payout"] = bool(found.pop("other_payout", 0))
+    return Measures(**found, other_currencies=tuple(currencies))
 
 
 def money_of(billionths: int) -> Decimal:
     """Return a sum without trailing zeros."""
+    if not billionths:
+        return _NO_MONEY
     sign, whole = ("-" if billionths < 0 else ""), abs(int(billionths))
     units, rest = divmod(whole, _BILLIONTHS)
     return Decimal(f"{sign}{units}.{rest:09}".rstrip("0").rstrip("."))

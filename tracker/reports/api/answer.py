@@ -1,6 +1,6 @@
 """The answers of `/api/reports`, with the measures that a request has chosen."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
 from typing import Annotated, Any, Final, Literal
@@ -85,6 +85,8 @@ MEASURE_FIELDS: Final[Mapping[str, Any]] = {
 
 _OF_CURRENCIES: Final = frozenset(("conversions", "value", "payout"))
 """The measures beside which other currencies are told."""
+
+_OF_STATUS: Final = ("pendingConversions", "pendingValue", "rejectedConversions", "refundedValue")
 
 OF_COST: Final = ("cost", "unknownCostClicks", "profit", "roi", "cpc", "cpa")
 """The measures that tell what an account pays."""
@@ -258,11 +260,22 @@ def zone_changes(calendar: Calendar, days: DayRange) -> list[TimeZoneChange] | U
 
 
 class ChosenColumns:
-    """The figures of an answer, with the chosen columns; all if none are chosen."""
+    """The figures of an answer, with the chosen columns.
 
-    def __init__(self, columns: Sequence[MeasureName] | UnsetType) -> None:
-        wanted: Iterable[str] = MEASURE_FIELDS if isinstance(columns, UnsetType) else columns
-        self._fields: list[str] = [MEASURE_FIELDS[name] for name in wanted]
+    If none are chosen: all but those `without`, and those that `told` has nothing of. Most accounts
+    have neither statuses nor costs, and their rows would be twice as long.
+    """
+
+    def __init__(
+        self,
+        columns: Sequence[MeasureName] | UnsetType,
+        told: Iterable[Measures] | None = None,
+        without: Collection[str] = (),
+    ) -> None:
+        if isinstance(columns, UnsetType):
+            left_out = {*without, *(() if told is None else _untold(told))}
+            columns = [name for name in MEASURE_FIELDS if name not in left_out]
+        self._fields: list[str] = [MEASURE_FIELDS[name] for name in columns]
 
     def measures(self, measures: Measures) -> ReportMeasures:
         return ReportMeasures(**self._chosen(measures))
@@ -273,10 +286,10 @@ class ChosenColumns:
         return ReportChange(**{name: change[name] for name in (*names, *points)})
 
     def totals(self, current: Measures, previous: Measures | None) -> ReportTotals:
-        return ReportTotals(**self._current(current), **self._compared(current, previous))
+        return ReportTotals(**self._of_all(current), **self._compared(current, previous))
 
     def figures(self, measures: Measures) -> FiguresOfAll:
-        return FiguresOfAll(**self._current(measures))
+        return FiguresOfAll(**self._of_all(measures))
 
     def rows(
         self, rows: Iterable[GroupRow], previous: Mapping[str, Measures] | None
@@ -320,6 +333,10 @@ class ChosenColumns:
         if of.other_currencies and _OF_CURRENCIES.intersection(self._fields):
             others = [OtherCurrency(**one._asdict()) for one in of.other_currencies]
             found["other_currencies"] = others
+        return found
+
+    def _of_all(self, of: Measures) -> dict[str, Any]:
+        found = self._current(of)
         if "cost" in self._fields:
             found["unspread_cost"] = of.unspread_cost or UNSET
             costs = [OtherCost(currency=code, cost=cost) for code, cost in of.other_costs]
@@ -330,3 +347,13 @@ class ChosenColumns:
         if previous is None:
             return {}
         return {"previous": self.measures(previous), "change": self.change(current, previous)}
+
+
+def _untold(told: Iterable[Measures]) -> Collection[str]:
+    statuses, costs = False, False
+    for of in told:
+        statuses = statuses or bool(
+            of.pending_conversions or of.rejected_conversions or of.refunded_value
+        )
+        costs = costs or of.cost is not None or bool(of.unknown_cost_clicks or of.other_costs)
+    return (*(() if statuses else _OF_STATUS), *(() if costs else (*OF_COST, "epc")))

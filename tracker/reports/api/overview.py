@@ -1,5 +1,6 @@
 """`/api/reports/overview`: the figures of a page of reports, in one request and of one moment."""
 
+from collections.abc import Collection
 from typing import Annotated
 from uuid import UUID
 
@@ -150,8 +151,12 @@ async def create(call: ReportCall[Nothing, CreateOverview]) -> OverviewAnswer:
 
 
 async def overview(
-    services: ReportServices, account_id: UUID, body: CreateOverview
+    services: ReportServices,
+    account_id: UUID,
+    body: CreateOverview,
+    without: Collection[str] = (),
 ) -> OverviewFigures:
+    """Return the figures, all but the columns `without`."""
     query = body.query(account_id)
     panels = [panel.query(query) for panel in body.panels]
     alone = {number for number, panel in enumerate(body.panels) if panel.compare is False}
@@ -159,11 +164,15 @@ async def overview(
         found = await read_overview(
             run, query, body.chosen_interval(), body.comparison(), panels, alone
         )
-    return _answer(body, found, run)
+    return _answer(body, found, run, without)
 
 
-def _answer(body: CreateOverview, found: Overview, run: ReportRun) -> OverviewFigures:
-    chosen, current, previous = ChosenColumns(body.columns), found.series, found.previous
+def _answer(
+    body: CreateOverview, found: Overview, run: ReportRun, without: Collection[str]
+) -> OverviewFigures:
+    current, previous = found.series, found.previous
+    told = [current.totals, *(previous.figures() if previous else ())]
+    chosen = ChosenColumns(body.columns, told, without)
     interval, days, calendar = body.chosen_interval(), body.date_range.days(), run.scope.calendar
     answer = OverviewFigures(
         totals=chosen.figures(current.totals),

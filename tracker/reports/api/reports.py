@@ -145,8 +145,9 @@ def _query(account_id: UUID, body: RowsRequest) -> ReportQuery:
 
 
 def _answer(body: CreateReport, found: DetailedReport, run: ReportRun) -> ReportAnswer:
-    chosen, previous, days = ChosenColumns(body.columns), found.previous, body.date_range.days()
-    calendar = run.scope.calendar
+    previous, days, calendar = found.previous, body.date_range.days(), run.scope.calendar
+    told = [found.report.totals, *(previous.figures() if previous else ())]
+    chosen = ChosenColumns(body.columns, told)
     answer = ReportAnswer(
         rows=chosen.rows(found.report.rows, found.previous_rows),
         totals=chosen.totals(found.report.totals, previous.totals if previous else None),

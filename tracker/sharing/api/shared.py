@@ -89,7 +89,7 @@ async def _read(
     with services.shared_limiter.acquire(account_id):
         today = (await services.accounts.time_zones.find(account_id)).day_of(now())
         wanted = report.overview(account_id, today, measure)
-        found = await overview(services.reports, account_id, wanted)
+        found = await overview(services.reports, account_id, wanted, report.hidden)
         named = await filter_names(call.web.mongodb.reads, account_id, wanted.filters.values())
         names = {dimension: list(of.values()) for dimension, of in named.items()}
         if not share.show_link_names:

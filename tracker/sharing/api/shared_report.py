@@ -1,5 +1,6 @@
 """The report of a share: fixed or rolling days, and the settings that viewers cannot change."""
 
+from collections.abc import Collection
 from datetime import date, timedelta
 from typing import Annotated, Any, Literal
 from uuid import UUID
@@ -102,6 +103,10 @@ class SharedReport(msgspec.Struct, forbid_unknown_fields=True, kw_only=True, omi
         assert not isinstance(self.period, UnsetType)
         return self.period.replace("_", " ")
 
+    @property
+    def hidden(self) -> Collection[str]:
+        return () if self.costs else OF_COST
+
     def overview(
         self, account_id: UUID, today: date, measure: MeasureName | UnsetType = UNSET
     ) -> CreateOverview:
@@ -109,8 +114,7 @@ class SharedReport(msgspec.Struct, forbid_unknown_fields=True, kw_only=True, omi
 
         The default measure is the report's own.
         """
-        hidden = () if self.costs else OF_COST
-        is_own = isinstance(measure, UnsetType) or measure in hidden
+        is_own = isinstance(measure, UnsetType) or measure in self.hidden
         shown = self.measure if is_own else measure
         given: dict[str, Any] = {
             name: getattr(self, name)
@@ -120,7 +124,6 @@ class SharedReport(msgspec.Struct, forbid_unknown_fields=True, kw_only=True, omi
             account_id=account_id,
             date_range=self._days_on(today),
             panels=[_sorted(panel, shown) for panel in self.panels],
-            columns=[one for one in MEASURE_FIELDS if one not in hidden],
             **given,
         )
 

@@ -67,7 +67,7 @@ function Panel({ panel, rows, measure, until, chosen, actions }) {
   const toggle = actions.filter && ((row) => actions.filter(dimension, row));
   const numbers = rows.map((row) => ({
     ...row,
-    value: Number(row[measure]),
+    value: Number(row[measure] ?? 0),
     others: othersText(measure, row),
   }));
   if (panel === "map")

@@ -2,7 +2,9 @@
 
 import { format } from "console/core/format";
 
-const percentOrNone = (value) => (value === null ? "–" : format.percent(value));
+// Answers lack the numbers of which they have none.
+const count = (value) => format.number(value ?? 0);
+const percentOrNone = (value) => ((value ?? null) === null ? "–" : format.percent(value));
 
 /** The measures of a report: how they are called, how a value is written, and what it means. */
 export const MEASURES = {
@@ -12,12 +14,12 @@ export const MEASURES = {
   conversionRate: ["Rate", format.percent],
   value: ["Value", format.money],
   payout: ["Payout", format.money],
-  pendingConversions: ["Pending", format.number],
+  pendingConversions: ["Pending", count],
   pendingValue: ["Pending value", format.money],
-  rejectedConversions: ["Rejected", format.number],
+  rejectedConversions: ["Rejected", count],
   refundedValue: ["Refunded", format.money],
   cost: ["Cost", format.money, "What clicks are known to cost, those of bots too"],
-  unknownCostClicks: ["Cost unknown", format.number, "Clicks whose cost was no amount"],
+  unknownCostClicks: ["Cost unknown", count, "Clicks whose cost was no amount"],
   profit: ["Profit", format.money, "Payout less cost"],
   roi: ["ROI", percentOrNone, "Profit for each unit of cost"],
   epc: ["EPC", format.money, "Payout for each click"],

@@ -82,7 +82,8 @@ export function comparedText({ previousDateRange, unfinished }) {
 
 /** Return a measure as a number; null if it is not known, or the rate of no clicks. */
 export function figureOf(measures, measure) {
-  const isNone = measures[measure] === null || (measure === "conversionRate" && !measures.clicks);
+  const isNone =
+    (measures[measure] ?? null) === null || (measure === "conversionRate" && !measures.clicks);
   return isNone ? null : Number(measures[measure]);
 }
 
