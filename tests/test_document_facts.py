@@ -36,7 +36,7 @@ from tracker.feeds.api.clicks import ListClicks
 from tracker.links.api.short_link_record import ShortLink
 from tracker.links.api.short_link_schema import CreateShortLink
 from tracker.links.macros import MACROS
-from tracker.reports.api.answer import FiguresOfAll
+from tracker.reports.api.figures import FiguresOfAll
 from tracker.reports.api.filters import ReportFilters
 from tracker.reports.query import GroupBy
 from tracker.stores.builtin import binaries

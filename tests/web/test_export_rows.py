@@ -6,7 +6,7 @@ from uuid import UUID
 import msgspec
 from msgspec import UNSET
 
-from tracker.reports.api.answer import ReportChange, ReportMeasures, ReportRow
+from tracker.reports.api.figures import ReportChange, ReportMeasures, ReportRow
 from tracker.web.export_rows import NDJSON, columns_of, csv_encoder
 from tracker.web.schema import Pagination
 

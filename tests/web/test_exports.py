@@ -23,7 +23,7 @@ from tests.web.world import World
 from tracker.reports.answers.reading import Reading
 from tracker.reports.answers.selection import Selection
 from tracker.reports.api import reports
-from tracker.reports.api.answer import MEASURE_FIELDS
+from tracker.reports.api.figures import MEASURE_FIELDS
 from tracker.reports.joint_counts.report_run import ReportRun
 from tracker.reports.query import ReportQuery
 from tracker.service.services import Services

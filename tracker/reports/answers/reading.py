@@ -15,8 +15,8 @@ from uuid import UUID
 
 from tracker.reports import columns
 from tracker.reports.answers.counting_of_tests import count_tests
-from tracker.reports.answers.rows import measures_read
 from tracker.reports.answers.selection import Selection
+from tracker.reports.answers.sums import measures_read
 from tracker.reports.columns import FURTHER, Columns
 from tracker.reports.counted import needed_for
 from tracker.reports.dimensions import (

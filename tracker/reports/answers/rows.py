@@ -6,14 +6,11 @@ from decimal import Decimal
 from functools import partial
 from itertools import islice
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, TypeAlias
 
+from tracker.reports.answers.sums import OF_FURTHER, SUMS
 from tracker.reports.arrays import np
 from tracker.reports.columns import (
-    COST_MEASURES,
-    FURTHER,
-    FURTHER_MEASURES,
-    UNATTRIBUTED,
     Codes,
     Columns,
     Numbers,
@@ -35,55 +32,6 @@ from tracker.reports.query import Bots, CurrencyMeasures, Measures, SortBy
 CurrenciesByKey: TypeAlias = Mapping[str, Sequence[CurrencyMeasures]]
 
 
-class _Sum(NamedTuple):
-    """Measures to add, and measures to subtract."""
-
-    plus: tuple[str, ...] = ()
-    minus: tuple[str, ...] = ()
-
-
-_FURTHER: Final[Mapping[str, str]] = {
-    **{
-        name: name
-        for name in (
-            *("pending_conversions", "pending_value", "rejected_conversions", "refunded_value"),
-            *("other_payout", "costed", "cost"),
-        )
-    },
-    "unknown_cost_clicks": "cost_unknown",
-}
-
-# The advertiser reports money. It counts although its click looked like a bot's.
-_EXCLUDE: Final[Mapping[str, _Sum]] = {
-    "clicks": _Sum(("clicks",)),
-    "unique_clicks": _Sum(("unique",)),
-    "bot_clicks": _Sum(("bots",)),
-    "conversions": _Sum(("conversions",)),
-    "attributed": _Sum(("conversions",), minus=(UNATTRIBUTED, "bot_conversions")),
-    "value": _Sum(("value",)),
-    "payout": _Sum(("payout",)),
-    **{name: _Sum((one,)) for name, one in _FURTHER.items()},
-}
-_MEASURES: Final[Mapping[Bots, Mapping[str, _Sum]]] = {
-    "exclude": _EXCLUDE,
-    "include": {
-        **_EXCLUDE,
-        "clicks": _Sum(("clicks", "bots")),
-        "attributed": _Sum(("conversions",), minus=(UNATTRIBUTED,)),
-    },
-    "only": {
-        "clicks": _Sum(("bots",)),
-        "unique_clicks": _Sum(),
-        "bot_clicks": _Sum(("bots",)),
-        "conversions": _Sum(("bot_conversions",)),
-        "attributed": _Sum(("bot_conversions",)),
-        "value": _Sum(("bot_value",)),
-        "payout": _Sum(("bot_payout",)),
-        **{name: _Sum((f"bot_{one}",)) for name, one in _FURTHER.items()},
-    },
-}
-"""The measures of reports, from measures of counts, by how bots are counted."""
-
 _MONEY: Final = frozenset(("value", "payout", "pending_value", "refunded_value", "cost"))
 _NO_MONEY: Final = Decimal(0)
 
@@ -96,16 +44,6 @@ _RATIOS: Final[Mapping[str, tuple[str, str]]] = {
 }
 _OF_COST: Final = frozenset(("cost", "profit", "roi", "cpc", "cpa"))
 _OF_PAYOUT: Final = frozenset(("profit", "roi", "epc"))
-
-
-def measures_read(bots: Bots, has_further: bool) -> Sequence[str]:
-    """Return the measures that reports read from rollups."""
-    sums = _MEASURES[bots].values()
-    names = {name for one in sums for name in (*one.plus, *one.minus)} - {UNATTRIBUTED}
-    if not has_further:
-        return [*sorted(names.difference(FURTHER_MEASURES, COST_MEASURES)), FURTHER]
-    return sorted({*names, "bot_other_conversions" if bots == "only" else "other_conversions"})
-
 
 _LAST: Final = frozenset(NO_KEY.values())
 """Keys that come last among equal figures."""
@@ -123,7 +61,7 @@ _ROW_BYTES: Final = 130
 class ReportRows:
     """The keys of a report, and an array for each measure, in the same order.
 
-    `currencies` are the other currencies of each key that has any. Measures of `_FURTHER` may be
+    `currencies` are the other currencies of each key that has any. Measures of `OF_FURTHER` may be
     missing.
     """
 
@@ -259,7 +197,7 @@ def totals_of(table: Columns, bots: Bots, currencies: Sequence[CurrencyMeasures]
     return _measures(
         {
             name: sum(map(table.total, of.plus)) - sum(map(table.total, of.minus))
-            for name, of in _MEASURES[bots].items()
+            for name, of in SUMS[bots].items()
         },
         currencies,
     )
@@ -269,10 +207,10 @@ def _of_bots(table: Columns, bots: Bots) -> dict[str, Numbers]:
     # One zero for all rows: an array of them takes as long as their sum, one of objects 50 times.
     zeros = np.broadcast_to(np.int64(0), table.rows)
     found = {}
-    for name, of in _MEASURES[bots].items():
+    for name, of in SUMS[bots].items():
         plus = [table.measures[one] for one in of.plus if one in table.measures]
         minus = [table.measures[one] for one in of.minus if one in table.measures]
-        if name in _FURTHER and not plus:
+        if name in OF_FURTHER and not plus:
             continue
         found[name] = sum(plus[1:], plus[0] if plus else zeros)
         for one in minus:

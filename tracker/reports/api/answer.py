@@ -2,198 +2,33 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
-from decimal import Decimal
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType, field
 
 from tracker.calendar import Calendar
 from tracker.reports.answers.compared import PreviousFigures
+from tracker.reports.api.figures import (
+    MEASURE_FIELDS,
+    OF_COST,
+    OF_CURRENCIES,
+    OF_STATUS,
+    FiguresOfAll,
+    MeasureName,
+    OtherCost,
+    OtherCurrency,
+    ReportChange,
+    ReportMeasures,
+    ReportRow,
+    ReportStep,
+    ReportTotals,
+)
 from tracker.reports.comparison import RATE_POINTS, change_of, is_unfinished
 from tracker.reports.periods import DayRange, Interval, step_at
 from tracker.reports.query import GroupRow, Measures
 from tracker.reports.series import Step
 from tracker.web.schema import Day
-
-Count = int | UnsetType
-Unique = (
-    Annotated[int, Meta(description="first clicks of visitors on a link and day; never a bot's")]
-    | UnsetType
-)
-Rate = (
-    Annotated[
-        float,
-        Meta(
-            description="conversions of these clicks / clicks, to six decimals; 0 without clicks. "
-            "Conversions without a click are left out"
-        ),
-    ]
-    | UnsetType
-)
-Money = Decimal | UnsetType
-Cost = (
-    Annotated[
-        Decimal | None,
-        Meta(description="known costs of clicks, bots' too; null where none is known"),
-    ]
-    | UnsetType
-)
-Fraction = (
-    Annotated[
-        float | None,
-        Meta(description="0.25 is a quarter more than before; null where it was 0 or null"),
-    ]
-    | UnsetType
-)
-
-
-CurrencyCode = Annotated[str, Meta(description="ISO 4217", examples=["EUR"])]
-AccountCurrency = (
-    Annotated[str, Meta(description="the account's, of all money here", examples=["EUR"])]
-    | UnsetType
-)
-
-
-class ReportMeasures(msgspec.Struct, kw_only=True):
-    """The figures of a report or of one of its rows: all, or the ones in `columns`."""
-
-    clicks: Count = UNSET
-    unique_clicks: Unique = field(default=UNSET, name="uniqueClicks")
-    bot_clicks: Count = field(default=UNSET, name="botClicks")
-    conversions: Count = UNSET
-    conversion_rate: Rate = field(default=UNSET, name="conversionRate")
-    value: Money = UNSET
-    payout: Money = UNSET
-    pending_conversions: Count = field(default=UNSET, name="pendingConversions")
-    pending_value: Money = field(default=UNSET, name="pendingValue")
-    rejected_conversions: Count = field(default=UNSET, name="rejectedConversions")
-    refunded_value: Money = field(default=UNSET, name="refundedValue")
-    cost: Cost = UNSET
-    unknown_cost_clicks: Count = field(default=UNSET, name="unknownCostClicks")
-    profit: Annotated[Decimal | None, Meta(description="payout - cost")] | UnsetType = UNSET
-    roi: Annotated[float | None, Meta(description="profit / cost")] | UnsetType = UNSET
-    epc: Annotated[float | None, Meta(description="payout / clicks")] | UnsetType = UNSET
-    cpc: Annotated[float | None, Meta(description="cost / clicks")] | UnsetType = UNSET
-    cpa: Annotated[float | None, Meta(description="cost / conversions")] | UnsetType = UNSET
-
-
-MEASURE_FIELDS: Final[Mapping[str, Any]] = {
-    one.encode_name: one.name for one in msgspec.structs.fields(ReportMeasures)
-}
-"""The measures of an answer, and their names in `Measures`."""
-
-_OF_CURRENCIES: Final = frozenset(("conversions", "value", "payout"))
-"""The measures beside which other currencies are told."""
-
-_OF_STATUS: Final = ("pendingConversions", "pendingValue", "rejectedConversions", "refundedValue")
-
-OF_COST: Final = ("cost", "unknownCostClicks", "profit", "roi", "cpc", "cpa")
-"""The measures that tell what an account pays."""
-
-_NAMES: Final = tuple(MEASURE_FIELDS)
-MeasureName = Literal[_NAMES]  # type: ignore[valid-type]
-
-
-class ReportChange(msgspec.Struct, kw_only=True):
-    """The change of each figure, as a fraction of its previous value."""
-
-    clicks: Fraction = UNSET
-    unique_clicks: Fraction = field(default=UNSET, name="uniqueClicks")
-    bot_clicks: Fraction = field(default=UNSET, name="botClicks")
-    conversions: Fraction = UNSET
-    conversion_rate: Fraction = field(default=UNSET, name="conversionRate")
-    conversion_rate_points: (
-        Annotated[
-            float | None,
-            Meta(
-                description="the difference of the rates: 0.004 is 0.4 percentage points more; "
-                "null unless both have clicks"
-            ),
-        ]
-        | UnsetType
-    ) = field(default=UNSET, name="conversionRatePoints")
-    value: Fraction = UNSET
-    payout: Fraction = UNSET
-    pending_conversions: Fraction = field(default=UNSET, name="pendingConversions")
-    pending_value: Fraction = field(default=UNSET, name="pendingValue")
-    rejected_conversions: Fraction = field(default=UNSET, name="rejectedConversions")
-    refunded_value: Fraction = field(default=UNSET, name="refundedValue")
-    cost: Fraction = UNSET
-    unknown_cost_clicks: Fraction = field(default=UNSET, name="unknownCostClicks")
-    profit: Fraction = UNSET
-    roi: Fraction = UNSET
-    epc: Fraction = UNSET
-    cpc: Fraction = UNSET
-    cpa: Fraction = UNSET
-
-
-class OtherCurrency(msgspec.Struct, kw_only=True):
-    """Approved conversions in another currency than the account's, less what is refunded."""
-
-    currency: CurrencyCode
-    conversions: int
-    value: Decimal
-    payout: Decimal
-
-
-class OtherCost(msgspec.Struct, kw_only=True):
-    """Costs of periods in another currency than the account's."""
-
-    currency: CurrencyCode
-    cost: Decimal
-
-
-class FiguresOfAll(ReportMeasures, kw_only=True):
-    """The figures in the account's currency, and what came in others."""
-
-    other_currencies: (
-        Annotated[list[OtherCurrency], Meta(description="by code; missing if there are none")]
-        | UnsetType
-    ) = field(default=UNSET, name="otherCurrencies")
-    unspread_cost: (
-        Annotated[
-            Decimal,
-            Meta(description="the part of `cost` that met no click; of totals, missing if 0"),
-        ]
-        | UnsetType
-    ) = field(default=UNSET, name="unspreadCost")
-    other_costs: (
-        Annotated[list[OtherCost], Meta(description="of totals; missing if there are none")]
-        | UnsetType
-    ) = field(default=UNSET, name="otherCosts")
-
-
-Previous = (
-    Annotated[ReportMeasures, Meta(description="figures of the days to compare with")] | UnsetType
-)
-Changed = Annotated[ReportChange, Meta(description="since those days")] | UnsetType
-
-
-class ReportTotals(FiguresOfAll, kw_only=True):
-    """The figures of a whole report, and of the days to compare with."""
-
-    previous: Previous = UNSET
-    change: Changed = UNSET
-
-
-class ReportRow(ReportTotals):
-    """A row of a report: its key and name, and the fields of ReportTotals."""
-
-    key: Annotated[str, Meta(description="id or value of the group")]
-    name: Annotated[str, Meta(description="name of the group, for people")]
-
-
-class ReportStep(ReportMeasures):
-    """A step of a series: its key, and the fields of ReportMeasures."""
-
-    key: Annotated[
-        str,
-        Meta(
-            description="the hour, the day, the Monday of the week, or the month",
-            examples=["2026-01-31T09:00Z", "2026-01-31", "2026-01-26", "2026-01"],
-        ),
-    ]
 
 
 class Unfinished(msgspec.Struct, kw_only=True):
@@ -330,7 +165,7 @@ class ChosenColumns:
 
     def _current(self, of: Measures) -> dict[str, Any]:
         found = self._chosen(of)
-        if of.other_currencies and _OF_CURRENCIES.intersection(self._fields):
+        if of.other_currencies and OF_CURRENCIES.intersection(self._fields):
             others = [OtherCurrency(**one._asdict()) for one in of.other_currencies]
             found["other_currencies"] = others
         return found
@@ -356,4 +191,4 @@ def _untold(told: Iterable[Measures]) -> Collection[str]:
             of.pending_conversions or of.rejected_conversions or of.refunded_value
         )
         costs = costs or of.cost is not None or bool(of.unknown_cost_clicks or of.other_costs)
-    return (*(() if statuses else _OF_STATUS), *(() if costs else (*OF_COST, "epc")))
+    return (*(() if statuses else OF_STATUS), *(() if costs else (*OF_COST, "epc")))

@@ -11,17 +11,19 @@ from msgspec.structs import asdict, replace
 from tracker.reports.answers.names import filter_names
 from tracker.reports.answers.overview import Overview, read_overview
 from tracker.reports.api.answer import (
-    AccountCurrency,
     ChosenColumns,
+    TimeZoneChanges,
+    Unfinished,
+    zone_changes,
+    zone_of,
+)
+from tracker.reports.api.figures import (
+    AccountCurrency,
     FiguresOfAll,
     ReportChange,
     ReportMeasures,
     ReportRow,
     ReportStep,
-    TimeZoneChanges,
-    Unfinished,
-    zone_changes,
-    zone_of,
 )
 from tracker.reports.api.reports import check_domains
 from tracker.reports.api.schema import (

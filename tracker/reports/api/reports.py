@@ -12,16 +12,18 @@ from tracker.errors import BadRequest
 from tracker.links.hostnames import canonical_hostname
 from tracker.reports.answers.compared import DetailedReport, read_all_rows, read_detailed
 from tracker.reports.api.answer import (
-    MEASURE_FIELDS,
-    AccountCurrency,
     ChosenColumns,
-    ReportRow,
-    ReportStep,
-    ReportTotals,
     TimeZoneChanges,
     Unfinished,
     zone_changes,
     zone_of,
+)
+from tracker.reports.api.figures import (
+    MEASURE_FIELDS,
+    AccountCurrency,
+    ReportRow,
+    ReportStep,
+    ReportTotals,
 )
 from tracker.reports.api.schema import (
     CreateReport,

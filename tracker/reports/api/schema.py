@@ -7,7 +7,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType, field
 
 from tracker.errors import BadRequest
-from tracker.reports.api.answer import MEASURE_FIELDS, MeasureName
+from tracker.reports.api.figures import MEASURE_FIELDS, MeasureName
 from tracker.reports.api.filters import BotsIn, ReportFilters, TagOperator
 from tracker.reports.comparison import Compared, DayComparison, other_range
 from tracker.reports.periods import DayRange, Interval

@@ -11,7 +11,7 @@ from uuid import UUID
 import msgspec
 
 from tracker.reports.answers.one_report import read_whole
-from tracker.reports.api.answer import ReportRow
+from tracker.reports.api.figures import ReportRow
 from tracker.reports.api.overview import CreateOverview, OverviewPanel, PanelRows
 from tracker.reports.query import ReportQuery
 from tracker.reports.threads import in_thread

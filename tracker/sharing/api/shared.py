@@ -8,7 +8,7 @@ from msgspec import UNSET, Meta, UnsetType, field
 from tracker.clock import iso, now
 from tracker.errors import ErrorCode, Unauthorized
 from tracker.reports.answers.names import filter_names
-from tracker.reports.api.answer import MeasureName
+from tracker.reports.api.figures import MeasureName
 from tracker.reports.api.filters import BotsIn, TagOperator
 from tracker.reports.api.overview import OverviewFigures, overview
 from tracker.sharing.api.hidden_links import hide_links

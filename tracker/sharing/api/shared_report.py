@@ -10,7 +10,7 @@ from msgspec import UNSET, Meta, UnsetType, field
 from msgspec.structs import replace
 
 from tracker.ids import new_id
-from tracker.reports.api.answer import MEASURE_FIELDS, OF_COST, MeasureName
+from tracker.reports.api.figures import MEASURE_FIELDS, OF_COST, MeasureName
 from tracker.reports.api.filters import BotsIn, ReportFilters, TagOperator
 from tracker.reports.api.overview import CreateOverview, OverviewPanel
 from tracker.reports.api.schema import Compare, DateRange, IntervalIn
