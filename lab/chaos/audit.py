@@ -11,6 +11,7 @@ import orjson
 from lab.chaos.restatements import (
     FIELDS,
     Statement,
+    allowed,
     status_of,
     totals,
     was_approved,
@@ -176,6 +177,10 @@ def _of_restated(
     return [
         Figure("conversions with reports of a status", len(found)),
         Figure("of which restated", sum("revision" in one for one, _ in found)),
+        Figure(
+            "of which only one status is right",
+            sum(len(allowed("reported", known)) == 1 for _, known in found),
+        ),
         Figure("reports and corrections of them", sum(map(len, statements.values()))),
         *(
             Figure(f"conversions whose {name} is not the newest", wrong[name], is_fault=True)

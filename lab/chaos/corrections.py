@@ -17,7 +17,8 @@ from tracker.conversions.corrections.status import Status, is_click_key
 
 WRITERS: Final = 8
 _PAUSE_SECONDS: Final = 0.3
-_BULK_ROWS: Final = 5
+_REST_SECONDS: Final = 3.0
+_ROWS: Final = (1, 5)
 _REFUSALS: Final = ("conversion: ", "refunded_value: only of", "event_id: repeated")
 """Right answers: not stored yet, not refundable by now, or twice in one request."""
 
@@ -62,11 +63,13 @@ class Corrections:
     async def _keep_correcting(self, stop: asyncio.Event) -> None:
         draw = self._random
         while not stop.is_set():
-            if known := list(self._ledger.restated):
-                await self._correct(draw.choices(known, k=draw.choice((1, _BULK_ROWS))))
-            await asyncio.sleep(_PAUSE_SECONDS * draw.random())
+            known, pause = list(self._ledger.restated), _PAUSE_SECONDS
+            if known and not await self._correct(draw.choices(known, k=draw.choice(_ROWS))):
+                pause = _REST_SECONDS
+            await asyncio.sleep(pause * draw.random())
 
-    async def _correct(self, chosen: list[_Named]) -> None:
+    async def _correct(self, chosen: list[_Named]) -> bool:
+        """Return whether there was an answer."""
         (key, event_id), first = chosen[0], now_ms()
         stated = [self._stated() for _ in chosen]
         rows: list[dict[str, Any]] = list(map(_body, stated))
@@ -81,6 +84,7 @@ class Corrections:
         answers = (answer or {}).get("rows", [answer] * len(chosen))
         for (named, _), one, told in zip(chosen, stated, answers, strict=True):
             self._note(named, one, first, status, told)
+        return status == "200"
 
     def _stated(self) -> dict[str, Any]:
         """Return new values by their names in documents: some, or all with a refund."""

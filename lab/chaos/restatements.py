@@ -88,10 +88,11 @@ def wrong_fields(conversion: Fields, statements: Iterable[Statement]) -> list[st
     """Return the fields of a stored conversion that have no value that these statements allow."""
     known = list(statements)
     shown = {name: _shown(conversion, name) for name in FIELDS}
-    return [name for name in FIELDS if shown[name] not in _allowed(name, known)]
+    return [name for name in FIELDS if shown[name] not in allowed(name, known)]
 
 
-def _allowed(name: str, statements: Iterable[Statement]) -> set[Any]:
+def allowed(name: str, statements: Iterable[Statement]) -> set[Any]:
+    """Return the values that a field of a conversion may have after these statements."""
     stating = [one for one in statements if name in one.stated]
     latest = max((one.first for one in stating if one.is_answered), default=None)
     if latest is None:
