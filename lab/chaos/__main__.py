@@ -37,8 +37,8 @@ over its entries."""
 _WATCH_SECONDS: Final = 0.5
 _SHOWN_ENTRIES: Final = 10
 _UNLOGGED: Final = "removed spools without an error in the log"
-_REMOVED: Final = "spool file was removed or renamed"
-"""The beginning of an error in the log of a web process."""
+_REMOVED: Final = ("spool file was removed or renamed", '"error": "[Errno 2] No such file')
+"""Parts of errors in the log of a web process: the second of a file that was just being made."""
 
 _SECONDS_EACH: Final = 8
 """Seconds of load for each disturbance, unless their number is given."""
@@ -196,7 +196,7 @@ class Proof:
 
     def _unlogged_removals(self) -> int:
         log = (self._folder / "web.log").read_text("utf-8", errors="replace")
-        errors = log.count(_REMOVED)
+        errors = sum(map(log.count, _REMOVED))
         return max(0, self._disturber.done["remove spool"] - errors)
 
 

@@ -25,6 +25,7 @@ FIELDS: Final = ("reported", "value", "refunded_value")
 _REMEMBERED: Final = 60
 _NEW_SHARE: Final = 0.3
 _TRANSACTION_SHARE: Final = 0.5
+_KEYLESS_SHARE: Final = 0.4
 _LATE_SHARE: Final = 0.2
 _LATE_MS: Final = 60_000
 
@@ -81,6 +82,8 @@ class Reports:
         of = {"pbk": self._pbks[click_id.int % len(self._pbks)], "click_id": str(click_id)}
         if self._random.random() > _TRANSACTION_SHARE:
             return click_key(click_id), of
+        if self._random.random() < _KEYLESS_SHARE:
+            del of["pbk"]
         return f"lead-{number}", {**of, "transaction_id": f"lead-{number}"}
 
 
