@@ -81,6 +81,15 @@ async def test_a_number_is_the_same_link_by_every_measure_and_in_filters(world: 
         assert not any(link.encode() in response.body for link in links)
 
 
+def test_no_order_tells_what_is_hidden() -> None:
+    panels = [{"groupBy": "link", "sort": "-cost"}, {"groupBy": "event", "sort": "profit"}]
+    given = {"lastDays": 7, "measure": "roi", "panels": panels}
+    for costs, orders in ((False, ["-clicks", "-clicks"]), (True, ["-roi", "roi"])):
+        report = msgspec.convert({**given, "costs": costs}, SharedReport)
+        shown = report.overview(UUID(int=0), date(2026, 11, 24))
+        assert [panel.sort for panel in shown.panels] == orders
+
+
 def test_rows_by_name_or_key_stay_and_events_and_bots_have_measures_of_their_own() -> None:
     panels = [
         {"groupBy": "link", "sort": "name"},

@@ -103,7 +103,7 @@ async def _read(
         filters=names,
         tag_operator=wanted.tag_operator,
         bots=wanted.bots,
-        measure=report.measure,
+        measure=report.own_measure,
         shown=report.shown,
         **{name: getattr(found, name) for name in found.__struct_fields__},
     )

@@ -107,15 +107,18 @@ class SharedReport(msgspec.Struct, forbid_unknown_fields=True, kw_only=True, omi
     def hidden(self) -> Collection[str]:
         return () if self.costs else OF_COST
 
+    @property
+    def own_measure(self) -> MeasureName | UnsetType:
+        return self.measure if self._may_show(self.measure) else UNSET
+
     def overview(
         self, account_id: UUID, today: date, measure: MeasureName | UnsetType = UNSET
     ) -> CreateOverview:
         """Return the overview on the account's day `today`, with the first rows by `measure`.
 
-        The default measure is the report's own.
+        The default measure is the report's own. The order tells nothing of hidden ones either.
         """
-        is_own = isinstance(measure, UnsetType) or measure in self.hidden
-        shown = self.measure if is_own else measure
+        shown = measure if self._may_show(measure) else self.own_measure
         given: dict[str, Any] = {
             name: getattr(self, name)
             for name in ("filters", "tag_operator", "bots", "compare", "interval")
@@ -123,9 +126,16 @@ class SharedReport(msgspec.Struct, forbid_unknown_fields=True, kw_only=True, omi
         return CreateOverview(
             account_id=account_id,
             date_range=self._days_on(today),
-            panels=[_sorted(panel, shown) for panel in self.panels],
+            panels=[_sorted(self._in_shown_order(panel), shown) for panel in self.panels],
             **given,
         )
+
+    def _may_show(self, measure: MeasureName | UnsetType) -> bool:
+        return not isinstance(measure, UnsetType) and measure not in self.hidden
+
+    def _in_shown_order(self, panel: OverviewPanel) -> OverviewPanel:
+        is_hidden = panel.sort.removeprefix("-") in self.hidden
+        return replace(panel, sort="-clicks") if is_hidden else panel
 
     def _days_on(self, today: date) -> DateRange:
         if isinstance(self.date_range, DateRange):
