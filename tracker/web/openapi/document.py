@@ -151,7 +151,8 @@ def _query(endpoint: Endpoint, schemas: Schemas) -> list[OpenApiPart]:
     parameters = schemas.query(endpoint.query)
     if not endpoint.is_file or endpoint.body is not Nothing:
         return parameters
-    return [*(one for one in parameters if one["name"] not in PAGING), _FORMAT]
+    left_out = (*PAGING, _FORMAT["name"])
+    return [*(one for one in parameters if one["name"] not in left_out), _FORMAT]
 
 
 def _handled_operation(endpoint: HandledEndpoint) -> OpenApiPart:
