@@ -50,7 +50,7 @@ async def test_the_log_is_filtered_by_its_address(
             await page.get_by_role("link", name="CSV").click()
         _, row = Path(await (await downloading.value).path()).read_text().splitlines()
         assert ",12.50," in row
-        await page.get_by_role("button", name="For ad platforms").click()
+        await page.get_by_role("button", name="Ads: files for platforms").click()
         async with page.expect_download() as downloading:
             await page.get_by_role("menuitem", name="Google Ads").click()
         [head] = Path(await (await downloading.value).path()).read_text().splitlines()

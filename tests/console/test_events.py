@@ -153,8 +153,8 @@ async def test_the_state_of_a_conversion_is_worded_alike_by_toast_log_and_api(
         async with page.expect_response("**/api/conversions?*") as answering:
             await page.goto("/console/conversions")
         [row] = (await (await answering.value).json())["rows"]
-        assert row["status"] == "test"
-        await expect(page.locator("tbody .badge")).to_have_text("test")
+        assert row["attribution"] == "test"
+        await expect(page.locator("tbody .badge").last).to_have_text("test")
         options = await page.get_by_label("State").locator("option").all_inner_texts()
         named = {one.value.replace("_", " ") for one in Attribution if one != Attribution.CLAIMED}
         assert set(options[1:]) == named

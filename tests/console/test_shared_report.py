@@ -79,13 +79,13 @@ async def test_the_client_sees_the_measure_the_panels_and_the_rows_that_were_sha
         await expect(client.locator(".change").first).to_be_visible()
         await clicks.click()
         links = client.get_by_role("region", name="Links").locator(".ranks li")
-        await expect(links.first).to_have_text("L922new")
+        await expect(links.first).to_have_text("L922 new")
         await page.goto(f"/console/overview?{query.replace('conversionRate', 'clicks')}")
         await panels_of(page)
         for panel in ("Links", "Source"):
             assert await rows_of(client, panel) == await rows_of(page, panel)
         await rate.click()
-        await expect(links.first).to_have_text("L0100%new")
+        await expect(links.first).to_have_text("L0100% new")
         assert [await rows_of(client, panel) for panel in ("Links", "Source")] == shared_rows
 
 

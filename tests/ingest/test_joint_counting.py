@@ -38,7 +38,6 @@ def days_are_over(monkeypatch: pytest.MonkeyPatch) -> None:
 
 async def set_the_scene(services: Services, clicks: int = 300) -> History:
     history = await made(services, Random(1), clicks)
-    await services.stores.mongodb["accounts"].insert_one({"_id": history.account_id})
     await make_due(services, history)
     return history
 

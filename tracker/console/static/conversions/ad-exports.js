@@ -14,7 +14,7 @@ export function AdExports({ filters: { event, link, from, to } }) {
     label,
     href: `/api/conversions/export/${name}${query}`,
   }));
-  return html`<${Menu} kind="plain" icon="download" label="For ad platforms" items=${items}>
+  return html`<${Menu} kind="plain" icon="download" label="Ads: files for platforms" items=${items}>
     Ads
   <//>`;
 }
