@@ -16,10 +16,10 @@ from tracker.conversions.event_config import (
     PayoutType,
     checked_payout,
 )
-from tracker.conversions.postbacks.parameters import AMOUNT_DECIMALS
 from tracker.errors import BadRequest, NotFound
 from tracker.ids import new_id
 from tracker.service.services import Services
+from tracker.syntax.amounts import DECIMALS
 
 
 @pytest.mark.parametrize(
@@ -154,5 +154,5 @@ def test_any_number_is_a_payout_that_mongodb_holds_exactly_or_refused(
         return
     assert payout == value
     assert 0 <= payout <= MAX_PAYOUT
-    assert -AMOUNT_DECIMALS <= int(payout.as_tuple().exponent) <= 0
+    assert -DECIMALS <= int(payout.as_tuple().exponent) <= 0
     assert Decimal128(payout).to_decimal() == payout

@@ -15,7 +15,6 @@ from bson import Decimal128
 from tracker.clock import now, now_ms
 from tracker.conversions.corrections.status import OnRepeat, Status
 from tracker.conversions.postbacks.aliases import AliasedParameter, Aliases
-from tracker.conversions.postbacks.parameters import AMOUNT_DECIMALS, checked_amount
 from tracker.conversions.postbacks.words import Meaning
 from tracker.errors import NotFound
 from tracker.ids import new_id, new_secret
@@ -28,6 +27,7 @@ from tracker.stores.mongodb.documents import as_document, as_struct, updated
 from tracker.stores.mongodb.paging import Pages
 from tracker.stores.redis import keys
 from tracker.stores.services import StoreServices
+from tracker.syntax.amounts import DECIMALS, checked_amount
 
 MAX_PAYOUT: Final = 10**9
 MAX_WINDOW_DAYS: Final = 400
@@ -88,7 +88,7 @@ class EventConfig(Versioned, frozen=True, kw_only=True):
 def checked_payout(value: object) -> Decimal:
     """Return a payout without exponent. Raises as `checked_amount`."""
     payout = checked_amount("payout", value, MAX_PAYOUT)
-    decimals = min(max(0, -int(payout.as_tuple().exponent)), AMOUNT_DECIMALS)
+    decimals = min(max(0, -int(payout.as_tuple().exponent)), DECIMALS)
     return abs(round(payout, decimals))
 
 

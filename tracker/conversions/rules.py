@@ -11,8 +11,9 @@ from typing import Final
 
 import msgspec
 
-from tracker.conversions.postbacks.parameters import MAX_VALUE, checked_amount
+from tracker.conversions.postbacks.parameters import MAX_VALUE
 from tracker.errors import BadRequest
+from tracker.syntax.amounts import checked_amount
 
 MAX_PER_CLICK: Final = 1000
 

@@ -14,16 +14,21 @@ _WRITTEN: Final = re.compile(r"(?:\d{1,7}(?:\.\d{0,30})?|\.\d{1,30})", re.ASCII)
 _BILLIONTH: Final = Decimal("1e-9")
 
 
+def checked_amount(name: str, value: object, most: int, wanted: str = "a number") -> Decimal:
+    """Return an amount of the API. Raises BadRequest if it breaks a rule."""
+    if isinstance(value, bool) or not isinstance(value, int | Decimal):
+        raise BadRequest(f"{name}: must be {wanted}")
+    amount = Decimal(value)
+    if not (amount.is_finite() and 0 <= amount <= most):
+        raise BadRequest(f"{name}: must be from 0 to {most}")
+    if amount != round(amount, DECIMALS):
+        raise BadRequest(f"{name}: at most {DECIMALS} decimals")
+    return amount
+
+
 def cost_text(name: str, value: object) -> str:
     """Return the cost of a click as it is stored. Raises BadRequest if it breaks a rule."""
-    if isinstance(value, bool) or not isinstance(value, int | Decimal):
-        raise BadRequest(f"{name}: must be a number or null")
-    cost = Decimal(value)
-    if not (cost.is_finite() and 0 <= cost <= MAX_COST):
-        raise BadRequest(f"{name}: must be from 0 to {MAX_COST}")
-    if cost != round(cost, DECIMALS):
-        raise BadRequest(f"{name}: at most {DECIMALS} decimals")
-    return _plain(cost)
+    return _plain(checked_amount(name, value, MAX_COST, "a number or null"))
 
 
 def cost_in(text: str) -> str | None:

@@ -9,7 +9,8 @@ import msgspec
 from msgspec import Meta
 
 from tracker.conversions.corrections.status import Status
-from tracker.conversions.postbacks.parameters import MAX_VALUE, checked_amount
+from tracker.conversions.postbacks.parameters import MAX_VALUE
+from tracker.syntax.amounts import checked_amount
 from tracker.webhooks.delivery import Kind
 
 _Ids = Annotated[tuple[UUID, ...], Meta(max_length=100)]

@@ -26,10 +26,10 @@ from tracker.conversions.postbacks.aliases import (
     AliasedParameter,
     check_aliases,
 )
-from tracker.conversions.postbacks.parameters import AMOUNT_DECIMALS
 from tracker.conversions.postbacks.words import MAX_WORDS, Meaning, checked_statuses
 from tracker.conversions.services import ConversionCall
 from tracker.errors import BadRequest
+from tracker.syntax.amounts import DECIMALS
 from tracker.syntax.currency import checked_currency
 from tracker.web.call import Nothing
 from tracker.web.endpoint import Endpoints
@@ -53,7 +53,7 @@ SentPayout = Annotated[
     Any,
     Meta(
         description="the payout of a conversion: a percentage of its value if the payout type is "
-        f"RevShare, else an amount; at most {AMOUNT_DECIMALS} decimals",
+        f"RevShare, else an amount; at most {DECIMALS} decimals",
         extra_json_schema={"type": "number", "minimum": 0, "maximum": MAX_PAYOUT},
     ),
 ]

@@ -36,7 +36,6 @@ MAX_TRANSACTION_ID_CHARACTERS: Final = 255
 MAX_PBK_CHARACTERS: Final = 128
 MAX_VALUE: Final = 10**15
 MAX_VALUE_DIGITS: Final = 30
-AMOUNT_DECIMALS: Final = 6
 _CLICK_ID_CHARACTERS: Final = 36
 # Any text can match in one way only, so a long one is rejected in linear time.
 _NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3})?", re.ASCII)
@@ -163,18 +162,6 @@ def checked_value(name: str, value: Any) -> Decimal:
     ):
         raise BadRequest(f"{name}: at most 10^15, and {MAX_VALUE_DIGITS} digits")
     return number
-
-
-def checked_amount(name: str, value: object, most: int, wanted: str = "a number") -> Decimal:
-    """Return an amount of an account's settings. Raises BadRequest if it breaks a rule."""
-    if isinstance(value, bool) or not isinstance(value, int | Decimal):
-        raise BadRequest(f"{name}: must be {wanted}")
-    amount = Decimal(value)
-    if not (amount.is_finite() and 0 <= amount <= most):
-        raise BadRequest(f"{name}: must be from 0 to {most}")
-    if amount != round(amount, AMOUNT_DECIMALS):
-        raise BadRequest(f"{name}: at most {AMOUNT_DECIMALS} decimals")
-    return amount
 
 
 def _sent(name: str, value: Any, wanted: str) -> Any:

@@ -17,12 +17,12 @@ from tracker.reports.costs.entries import COUNTED, PeriodCost
 from tracker.reports.dimensions import FILTERS
 from tracker.reports.rollups.money import sum_in_billionths
 from tracker.reports.series import MAX_HOURLY_DAYS
+from tracker.syntax.amounts import DECIMALS, checked_amount
 from tracker.web.limits import MAX_REPORT_DAYS
 from tracker.web.schema import AccountId, AccountPage, Timestamp, parse_day, trimmed
 
 MAX_ROWS: Final = 1000
 MAX_AMOUNT: Final = 10**12
-DECIMALS: Final = 6
 
 _HOUR: Final = re.compile(r"T([01]\d|2[0-3])\Z", re.ASCII)
 _CURRENCY: Final = re.compile(r"[A-Za-z]{3}", re.ASCII)
@@ -114,14 +114,10 @@ def _value(name: str, text: str) -> str:
 
 
 def _amount(value: object) -> Decimal:
-    if isinstance(value, bool) or not isinstance(value, int | Decimal):
-        raise ValueError("amount: must be a number")
-    amount = Decimal(value)
-    if not (amount.is_finite() and 0 <= amount <= MAX_AMOUNT):
-        raise ValueError(f"amount: must be from 0 to {MAX_AMOUNT}")
-    if amount != round(amount, DECIMALS):
-        raise ValueError(f"amount: at most {DECIMALS} decimals")
-    return amount
+    try:
+        return checked_amount("amount", value, MAX_AMOUNT)
+    except BadRequest as error:
+        raise ValueError(error.message) from None
 
 
 class PutCosts(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
