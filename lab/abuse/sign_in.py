@@ -17,7 +17,7 @@ from lab.abuse.attack import (
     signs_in,
 )
 from lab.requests import post
-from tracker.clicks.protection import FOR_LINK
+from tracker.clicks.redirects.protection import FOR_LINK
 
 
 async def neighbour_at_sign_in(target: Target, seconds: float) -> Report:

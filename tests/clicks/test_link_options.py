@@ -80,7 +80,7 @@ async def test_a_window_ends_by_the_clock_of_the_click_whatever_is_cached(
     assert (await services.clicks.redirect.answer(visit)).status == 302
     at = round(FUTURE.timestamp() * 1000)
     for moment, is_open in ((at - 1, True), (at, False)):
-        monkeypatch.setattr("tracker.clicks.redirect.now_ms", lambda now=moment: now)
+        monkeypatch.setattr("tracker.clicks.redirects.redirect.now_ms", lambda now=moment: now)
         if is_open:
             assert (await services.clicks.redirect.answer(visit)).status == 302
         else:

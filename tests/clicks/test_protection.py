@@ -13,8 +13,13 @@ from tests.clicks.protected import PASSWORD, create_protected
 from tests.factories import create_link, make_visit
 from tests.web.records import journaled_clicks
 from tracker.access.audit import Audit
-from tracker.clicks import protection
-from tracker.clicks.protection import FOR_LINK, PASS_SECONDS, PER_NETWORK, PasswordRequired
+from tracker.clicks.redirects import protection
+from tracker.clicks.redirects.protection import (
+    FOR_LINK,
+    PASS_SECONDS,
+    PER_NETWORK,
+    PasswordRequired,
+)
 from tracker.clock import now_ms
 from tracker.errors import RateLimited, Unavailable
 from tracker.ids import new_id
@@ -68,7 +73,9 @@ async def test_a_pass_is_for_its_link_its_password_and_an_hour(
         assert not await opens(services, link, forged), forged
     at = now_ms()
     for passed, is_valid in ((PASS_SECONDS - 60, True), (PASS_SECONDS, False)):
-        monkeypatch.setattr("tracker.clicks.redirect.now_ms", lambda ms=passed * 1000: at + ms)
+        monkeypatch.setattr(
+            "tracker.clicks.redirects.redirect.now_ms", lambda ms=passed * 1000: at + ms
+        )
         assert await opens(services, link, granted) == is_valid
     monkeypatch.undo()
     changed = await services.links.passwords.hash(PASSWORD)

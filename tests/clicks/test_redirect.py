@@ -8,8 +8,8 @@ import pytest
 from tests.factories import LANDING, create_link, make_visit
 from tests.web.each import each_case
 from tests.web.records import journaled_clicks
-from tracker.clicks.limited import LimitedClicks
-from tracker.clicks.redirect import Redirect
+from tracker.clicks.redirects.limited import LimitedClicks
+from tracker.clicks.redirects.redirect import Redirect
 from tracker.errors import NotFound, Unavailable
 from tracker.ids import new_id
 from tracker.service.services import Services

@@ -9,8 +9,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tracker.clicks.bots import REASONS, bot_reason
-from tracker.clicks.user_agent import BROWSERS, DEVICES, SYSTEMS, describe
-from tracker.visitor_dimensions import Agent
+from tracker.clicks.user_agent import describe
+from tracker.visitor_dimensions import BROWSERS, DEVICES, SYSTEMS, Agent
 
 
 class Known(NamedTuple):

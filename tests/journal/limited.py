@@ -8,8 +8,8 @@ from uuid import UUID
 from redis.exceptions import RedisError
 
 from tests.factories import make_click
-from tracker.clicks.limited import LimitedClicks
-from tracker.clicks.redirection import Answer, closed
+from tracker.clicks.redirects.limited import LimitedClicks
+from tracker.clicks.redirects.redirection import Answer, closed
 from tracker.clock import now_ms
 from tracker.errors import NotFound, Unavailable
 from tracker.ids import new_id

@@ -20,7 +20,7 @@ from tests.stores.redis.own_redis import unavailable_redis
 from tests.waiting import eventually
 from tests.web.records import journaled
 from tracker.clicks.click import Click
-from tracker.clicks.protection import new_pass
+from tracker.clicks.redirects.protection import new_pass
 from tracker.clock import now_ms
 from tracker.conversions.conversion import Conversion
 from tracker.conversions.event_config import PayoutType

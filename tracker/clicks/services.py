@@ -4,11 +4,11 @@ from typing import NamedTuple
 
 from tracker.access.services import AccessServices
 from tracker.clicks.country import Countries
-from tracker.clicks.custom_paths import CustomPaths
 from tracker.clicks.enrich import Enrichment
-from tracker.clicks.limited import LimitedClicks
-from tracker.clicks.protection import Protection
-from tracker.clicks.redirect import Redirect
+from tracker.clicks.redirects.custom_paths import CustomPaths
+from tracker.clicks.redirects.limited import LimitedClicks
+from tracker.clicks.redirects.protection import Protection
+from tracker.clicks.redirects.redirect import Redirect
 from tracker.clicks.store import Clicks
 from tracker.clicks.visitors import Visitors
 from tracker.journal.services import JournalServices

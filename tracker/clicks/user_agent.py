@@ -13,7 +13,7 @@ The parser is built at the first use, and takes 9 MB.
 import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Final, Literal, get_args
+from typing import TYPE_CHECKING, Final
 
 from tracker.clicks.bots import (
     CACHED_USER_AGENTS,
@@ -21,86 +21,10 @@ from tracker.clicks.bots import (
     bot_reason,
     replace_surrogates,
 )
-from tracker.visitor_dimensions import Agent
+from tracker.visitor_dimensions import BROWSERS, SYSTEMS, Agent
 
 if TYPE_CHECKING:
     from ua_parser import OS, PartialResult, UserAgent
-
-Device = Literal["desktop", "mobile", "tablet", "tv", "bot", "unknown"]
-DEVICES: Final[tuple[str, ...]] = get_args(Device)
-
-# Names in reports, and their families in ua-parser.
-BROWSERS: Final[Mapping[str, tuple[str, ...]]] = {
-    "Amazon Silk": ("Amazon Silk",),
-    "Android Browser": ("Android",),
-    "Android WebView": ("Chrome Mobile WebView",),
-    "Baidu": ("Baidu Browser", "Baidu Explorer", "Baidu Box App"),
-    "Brave": ("Brave",),
-    "Chrome": ("Chrome", "Chrome Mobile", "Chrome Mobile iOS", "Chromium"),
-    "Coc Coc": ("Coc Coc",),
-    "DuckDuckGo": ("DuckDuckGo", "DuckDuckGo Mobile"),
-    "Ecosia": ("Ecosia Android", "Ecosia iOS"),
-    "Edge": ("Edge", "Edge Mobile"),
-    "Facebook": ("Facebook",),
-    "Firefox": ("Firefox", "Firefox Beta", "Firefox Focus", "Firefox Mobile", "Firefox iOS"),
-    "Google app": ("Google",),
-    "HeyTap Browser": ("HeyTap Browser",),
-    "Huawei Browser": ("Huawei Browser", "Honor Browser"),
-    "Instagram": ("Instagram",),
-    "Internet Explorer": ("IE", "IE Mobile", "IE Large Screen"),
-    "KakaoTalk": ("KakaoTalk",),
-    "LINE": ("LINE",),
-    "LinkedIn": ("LinkedIn",),
-    "Messenger": ("Facebook Messenger",),
-    "Mi Browser": ("MiuiBrowser", "Mint Browser"),
-    "Naver": ("NAVER",),
-    "Oculus Browser": ("Oculus Browser",),
-    "Opera": ("Opera", "Opera Coast", "Opera GX", "Opera Mobile", "Opera Neon", "Opera Touch"),
-    "Opera Mini": ("Opera Mini",),
-    "Pinterest": ("Pinterest",),
-    "QQ Browser": ("QQ Browser", "QQ Browser Mini", "QQ Browser Mobile"),
-    "Reddit": ("Reddit",),
-    "Safari": ("Safari", "Mobile Safari"),
-    "Samsung Internet": ("Samsung Internet",),
-    "Snapchat": ("Snapchat",),
-    "Telegram": ("Telegram",),
-    "Threads": ("Threads",),
-    "TikTok": ("TikTok",),
-    "Twitter": ("Twitter",),
-    "UC Browser": ("UC Browser",),
-    "Vivaldi": ("Vivaldi",),
-    "WeChat": ("WeChat Browser",),
-    "Weibo": ("Weibo",),
-    "Whale": ("Whale",),
-    "Yandex Browser": ("Yandex Browser",),
-    "iOS WebView": ("Mobile Safari UI/WKWebView",),
-}
-
-SYSTEMS: Final[Mapping[str, tuple[str, ...]]] = {
-    "Android": ("Android", "Chromecast Android"),
-    "BSD": ("FreeBSD", "NetBSD", "OpenBSD"),
-    "BlackBerry": ("BlackBerry OS", "BlackBerry Tablet OS"),
-    "Chrome OS": ("Chrome OS",),
-    "Chromecast": ("Chromecast Fuchsia", "Chromecast Linux", "Chromecast SmartSpeaker"),
-    "Firefox OS": ("Firefox OS",),
-    "HarmonyOS": ("HarmonyOS",),
-    "KaiOS": ("KaiOS",),
-    "Kindle": ("Kindle",),
-    "Linux": ("Linux", "CentOS", "Debian", "Fedora", "Gentoo", "Linux Mint", "Red Hat", "Ubuntu"),
-    "Nintendo": ("Nintendo",),
-    "PlayStation": ("PlayStation",),
-    "Roku": ("Roku",),
-    "Symbian": ("Symbian OS", "Symbian^3", "Symbian^3 Anna", "Symbian^3 Belle"),
-    "Tizen": ("Tizen",),
-    "Windows": ("Windows",),
-    "Windows Phone": ("Windows Phone", "Windows Mobile"),
-    "Xbox": ("Xbox",),
-    "iOS": ("iOS",),
-    "macOS": ("Mac OS X", "Mac OS"),
-    "tvOS": ("tvOS", "ATV OS X"),
-    "watchOS": ("WatchOS",),
-    "webOS": ("webOS", "Web0S"),
-}
 
 # Names in the agent that ua-parser does not know, or only in other spellings.
 _APPS: Final = {

@@ -11,6 +11,7 @@ from tracker.ids import SLUG
 
 MAX_REFERRER_CHARACTERS: Final = 2048
 MAX_QUERY_CHARACTERS: Final = 8192
+MAX_LANGUAGE_CHARACTERS: Final = 256
 """Longer texts of a click are cut."""
 
 _QUERY_IN_PATH: Final = re.compile("[?&]|%3F|%26", re.IGNORECASE)
@@ -25,10 +26,17 @@ class ClientHeaders(msgspec.Struct, frozen=True, gc=False):
     purpose: str
     edge_country: str
     cookies: str
+    languages: str = ""
 
     @classmethod
     def from_headers(
-        cls, user_agent: str, referrer: str, purpose: str, edge_country: str, cookies: str = ""
+        cls,
+        user_agent: str,
+        referrer: str,
+        purpose: str,
+        edge_country: str,
+        cookies: str = "",
+        languages: str = "",
     ) -> Self:
         """Cut the headers, which are Latin-1. Missing headers are empty."""
         return cls(
@@ -37,6 +45,7 @@ class ClientHeaders(msgspec.Struct, frozen=True, gc=False):
             purpose[:MAX_USER_AGENT_CHARACTERS],
             edge_country,
             cookies,
+            languages[:MAX_LANGUAGE_CHARACTERS],
         )
 
 

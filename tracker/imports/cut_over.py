@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 import msgspec
 
-from tracker.clicks.custom_paths import CustomPaths
+from tracker.clicks.redirects.custom_paths import CustomPaths
 from tracker.clicks.visit import ClientHeaders, Visit
 from tracker.clock import now
 from tracker.errors import BadRequest, TrackerError, Unavailable

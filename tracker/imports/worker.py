@@ -12,7 +12,7 @@ from uuid import UUID
 
 import msgspec
 
-from tracker.clicks.custom_paths import CustomPaths
+from tracker.clicks.redirects.custom_paths import CustomPaths
 from tracker.errors import BadRequest
 from tracker.imports.candidate import digest
 from tracker.imports.cut_over import CutOverCheck

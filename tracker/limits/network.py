@@ -41,6 +41,15 @@ def truncated(address: str) -> str:
     return str(ip_network((full.packed, bits), strict=False))
 
 
+def address_number(address: str) -> tuple[int, int] | None:
+    """Return version and number of an address, IPv4-mapped as IPv4; None for any other text."""
+    try:
+        full = ip_address(network_of(address, _IPV6_BITS))
+    except ValueError:
+        return None
+    return full.version, int(full)
+
+
 def is_loopback(address: str) -> bool:
     try:
         return ip_address(network_of(address, _IPV6_BITS)).is_loopback

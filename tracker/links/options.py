@@ -13,6 +13,8 @@ from uuid import UUID
 import msgspec
 
 from tracker.errors import BadRequest
+from tracker.links.rules.decider import encoded
+from tracker.links.rules.rule import Deciding, Rule, Split
 
 CLICK_ID: Final = "click_id"
 
@@ -43,6 +45,8 @@ class LinkOptions(msgspec.Struct, frozen=True, kw_only=True):
     max_clicks: int | None = None
     paths: list[str] = []
     cost_per_click: str | None = None
+    rules: list[Rule] = []
+    split: Split | None = None
 
 
 NAMES: Final = LinkOptions.__struct_fields__
@@ -68,8 +72,8 @@ def check_options(options: LinkOptions) -> None:
     if options.starts_at and options.expires_at and options.starts_at >= options.expires_at:
         raise BadRequest("expires_at: must be after starts_at")
     if options.redirect_status == 301:
-        for name in ("starts_at", "expires_at", "max_clicks", "password_hash"):
-            if getattr(options, name) is not None:
+        for name in ("starts_at", "expires_at", "max_clicks", "password_hash", "rules", "split"):
+            if getattr(options, name):
                 field = name.removesuffix("_hash")
                 raise BadRequest(f"redirect_status: 301 is permanent, so not with {field}")
 
@@ -104,6 +108,7 @@ class RedirectOptions(msgspec.Struct, frozen=True, kw_only=True, array_like=True
     max_clicks: int | None = None
     password_key: bytes | None = None
     cost: str | None = None
+    deciding: bytes | None = None
 
     @classmethod
     def of(cls, options: LinkOptions) -> Self | None:
@@ -120,6 +125,7 @@ class RedirectOptions(msgspec.Struct, frozen=True, kw_only=True, array_like=True
             max_clicks=options.max_clicks,
             password_key=None if hashed is None else password_key(hashed),
             cost=options.cost_per_click,
+            deciding=encoded(Deciding(rules=options.rules, split=options.split)),
         )
         return None if found == _USUAL else found
 

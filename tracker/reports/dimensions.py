@@ -13,7 +13,6 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 
 from tracker.clicks.bots import REASONS
 from tracker.clicks.sources import SOURCES, SourceDimension
-from tracker.clicks.user_agent import BROWSERS, DEVICES, SYSTEMS
 from tracker.errors import BadRequest
 from tracker.ids import parse_id
 from tracker.links.hostnames import canonical_hostname
@@ -21,7 +20,7 @@ from tracker.links.utm import UTM
 from tracker.reports import time_keys
 from tracker.reports.periods import step_of
 from tracker.syntax.currency import checked_currency
-from tracker.visitor_dimensions import UNKNOWN, country_name
+from tracker.visitor_dimensions import BROWSERS, DEVICES, SYSTEMS, UNKNOWN, country_name
 
 NO_VALUE: Final = "none"
 """The bot reason of people's clicks, and the event configuration of events without one."""

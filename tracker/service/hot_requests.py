@@ -16,7 +16,7 @@ import structlog
 from uuid_utils import uuid4
 
 from tracker.clicks.api import click
-from tracker.clicks.redirection import Answer, usual
+from tracker.clicks.redirects.redirection import Answer, usual
 from tracker.clicks.visit import ClientHeaders, Visit
 from tracker.conversions.api import event
 from tracker.conversions.postbacks.parameters import parse_text
@@ -105,6 +105,7 @@ class _EventRequest(_Unanswered, gc=False):
 
 _HEADERS: Final = (
     *("user-agent", "referer", "accept", "x-forwarded-for", "x-request-id", "origin", "cookie"),
+    "accept-language",
     *(event.DELIVERY_HEADER, *click.PREFETCH_HEADERS),
 )
 
@@ -244,12 +245,14 @@ class HotRequests:
 
 def _header(names_country: bool, values: Sequence[str]) -> _Header:
     """Build the header from the values of _HEADERS, and of the country's header if it is set."""
-    user_agent, referrer, accept, forwarded_for, request_id, origin, cookies, *others = values
+    user_agent, referrer, accept, forwarded_for, request_id, origin, cookies, languages, *others = (
+        values
+    )
     delivery, *others = others
     edge_country = others.pop() if names_country else ""
     purpose = click.purpose_of(others)
     return _Header(
-        ClientHeaders.from_headers(user_agent, referrer, purpose, edge_country, cookies),
+        ClientHeaders.from_headers(user_agent, referrer, purpose, edge_country, cookies, languages),
         forwarded_for,
         accept,
         request_id if SANE_REQUEST_ID.fullmatch(request_id) else "",

@@ -14,7 +14,7 @@ from tests.syntax.accept_fields import NAVIGATIONS
 from tests.web.each import each_case
 from tests.web.records import journaled_clicks
 from tests.web.world import World
-from tracker.clicks import protection
+from tracker.clicks.redirects import protection
 from tracker.clock import now
 
 HTML = {"Accept": next(iter(NAVIGATIONS.values()))}

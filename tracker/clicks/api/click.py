@@ -1,4 +1,4 @@
-"""`/c/<slug>` and `/api/click`: the handlers between Tornado and `clicks/redirect`."""
+"""`/c/<slug>` and `/api/click`: the handlers between Tornado and `clicks/redirects/redirect`."""
 
 from base64 import b64encode
 from collections.abc import Iterable, Mapping
@@ -18,9 +18,9 @@ from tracker.clicks.api.click_schema import (
     SLUG_IN_QUERY,
     form_answers,
 )
-from tracker.clicks.protection import PASS_SECONDS, PasswordRequired
-from tracker.clicks.redirect import METHODS
-from tracker.clicks.redirection import RedirectResponse
+from tracker.clicks.redirects.protection import PASS_SECONDS, PasswordRequired
+from tracker.clicks.redirects.redirect import METHODS
+from tracker.clicks.redirects.redirection import RedirectResponse
 from tracker.clicks.visit import ClientHeaders, Visit, without_stuck_text
 from tracker.errors import MethodNotAllowed, NotFound, PayloadTooLarge, TrackerError
 from tracker.syntax.accept import prefers
@@ -64,7 +64,7 @@ class ClickQuery(Handler):
     room = "clicks"
 
     def slug(self) -> str | None:
-        """Leave the slug to `clicks/redirect`, which takes it from the query."""
+        """Leave the slug to `clicks/redirects/redirect`, which takes it from the query."""
         return None
 
     async def get(self) -> None:
@@ -134,6 +134,7 @@ class ClickQuery(Handler):
                 edge_country=self.edge_country(),
                 # A form asks for a pass, whatever others there are.
                 cookies="" if self.request.method == "POST" else ";".join(cookies),
+                languages=header("Accept-Language"),
             ),
         )
 

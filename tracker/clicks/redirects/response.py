@@ -1,4 +1,4 @@
-"""The waiters of a visit: for its domain, its link, and its click (`clicks/redirect`).
+"""The waiters of a visit: for its domain, its link, and its click (`clicks/redirects/redirect`).
 
 Each passes an error on to `visitor`, who waits for the answer.
 """
@@ -8,7 +8,7 @@ from typing import Generic, TypeVar
 
 import msgspec
 
-from tracker.clicks.redirection import Answer
+from tracker.clicks.redirects.redirection import Answer
 from tracker.stores.batch import Waiter
 
 Found = TypeVar("Found")

@@ -14,7 +14,7 @@ from pymongo.errors import PyMongoError
 
 from tracker.clicks.bots import bot_reason
 from tracker.clicks.click import Click
-from tracker.clicks.redirection import Answer
+from tracker.clicks.redirects.redirection import Answer
 from tracker.errors import Unavailable
 from tracker.journal.appender import BEHIND, LAST, OPEN, UNKNOWN, USED_UP
 from tracker.journal.journal import Journal

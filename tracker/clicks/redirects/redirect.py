@@ -10,13 +10,20 @@ from uuid import UUID
 
 from msgspec.structs import replace
 
-from tracker.clicks.click import Click
+from tracker.clicks.click import Click, click_of
 from tracker.clicks.enrich import Enrichment
-from tracker.clicks.limited import LimitedClicks
-from tracker.clicks.protection import check_pass
-from tracker.clicks.redirection import Answer, RedirectResponse, closed, redirection, usual
-from tracker.clicks.response import Continuation, Recording
-from tracker.clicks.visit import MAX_QUERY_CHARACTERS, Visit
+from tracker.clicks.redirects.deciding import decide
+from tracker.clicks.redirects.limited import LimitedClicks
+from tracker.clicks.redirects.protection import check_pass
+from tracker.clicks.redirects.redirection import (
+    Answer,
+    RedirectResponse,
+    closed,
+    redirection,
+    usual,
+)
+from tracker.clicks.redirects.response import Continuation, Recording
+from tracker.clicks.visit import Visit
 from tracker.clock import iso, moment, now_ms
 from tracker.errors import BadRequest, MethodNotAllowed, NotFound
 from tracker.ids import SLUG, new_click_id
@@ -190,15 +197,23 @@ class Redirect:
         if link is None:
             return None
         options = link.options
-        name = CLICK_ID if options is None else options.click_parameter
-        destination = destination_of(link.destination_url, name)
+        name, url = CLICK_ID, link.destination_url
+        decision, is_test = None, False
+        if options is not None:
+            name = options.click_parameter
+            if options.deciding is not None:
+                decision, is_test = decide(self._enrichment, visit, link, options.deciding, at)
+                url = decision.destination_url
+        destination = destination_of(url, name)
         if destination.redirect_host is not None and self._leads_back(destination.redirect_host):
             return None
         click_id = new_click_id()
         shown_id = None if visit.method == "HEAD" else str(click_id)
         used = destination.used_macros
         macros = self._macros(visit, at, link, shown_id, used) if used else {}
-        click = _click(visit, link, click_id.bytes, at, destination.utm(macros))
+        click = click_of(
+            visit, link, click_id.bytes, at, destination.utm(macros), decision, is_test
+        )
         query = visit.query if options is None or options.pass_query else ""
         return destination.location(query, shown_id, macros), click
 
@@ -275,22 +290,3 @@ def _slug(visit: Visit) -> str:
     if not slug:
         raise BadRequest("s: required: the slug of a short link")
     return slug
-
-
-def _click(visit: Visit, link: CachedLink, click_id: bytes, at: int, link_utm: str) -> Click:
-    headers = visit.headers
-    return Click(
-        id=click_id,
-        at=at,
-        account_id=link.account_id,
-        link_id=link.id,
-        domain_name=link.domain_name,
-        address=visit.address,
-        user_agent=headers.user_agent,
-        referrer=headers.referrer,
-        purpose=headers.purpose,
-        edge_country=headers.edge_country,
-        query=visit.query[:MAX_QUERY_CHARACTERS],
-        link_utm=link_utm,
-        cost=None if link.options is None else link.options.cost,
-    )

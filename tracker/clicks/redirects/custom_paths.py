@@ -8,9 +8,9 @@ from urllib.parse import unquote, urlsplit
 
 from msgspec.structs import replace
 
-from tracker.clicks.redirect import Redirect
-from tracker.clicks.redirection import Answer, RedirectResponse
-from tracker.clicks.response import Continuation
+from tracker.clicks.redirects.redirect import Redirect
+from tracker.clicks.redirects.redirection import Answer, RedirectResponse
+from tracker.clicks.redirects.response import Continuation
 from tracker.clicks.sources import referrer_host
 from tracker.clicks.visit import Visit, without_stuck_text
 from tracker.errors import ErrorCode, NotFound

@@ -1,0 +1,1 @@
+"""The redirects of short links: which a visitor gets, and when."""

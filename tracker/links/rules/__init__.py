@@ -1,0 +1,1 @@
+"""Rules and splits of links: where a visitor is sent, and why."""

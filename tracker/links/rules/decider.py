@@ -1,0 +1,109 @@
+"""Where a visitor of a link with rules or a split is sent. Pure.
+
+The redirect, the test endpoint and the console ask the same decider.
+"""
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+import msgspec
+
+from tracker.links.rules.draw import Draw, first_active
+from tracker.links.rules.matching import Test, test_of
+from tracker.links.rules.rule import Deciding, Rule, Split
+from tracker.links.rules.visitor import Visitor
+
+CACHED_DECIDERS: Final = 2_000
+
+
+class Decision(NamedTuple):
+    """The destination, and what led to it, by ids as in clicks.
+
+    Without a rule it is the link's own destination or split.
+    """
+
+    destination_url: str
+    rule_id: bytes | None = None
+    variant_id: bytes | None = None
+
+
+class _Target:
+    """The end of a rule: a destination or a split.
+
+    Bots draw no variant and get `bots_url`; so does everybody if no variant has a weight.
+    """
+
+    def __init__(self, rule_id: bytes | None, bots_url: str, split: Split | None) -> None:
+        self.undrawn = Decision(bots_url, rule_id)
+        self._draw = None if split is None else Draw(split)
+
+    def decide(self, visitor: Visitor) -> Decision:
+        if self._draw is None or not visitor.draws():
+            return self.undrawn
+        found = self._draw.variant(visitor.address or "", visitor.user_agent)
+        if found is None:
+            return self.undrawn
+        return Decision(found.destination_url, self.undrawn.rule_id, found.id.bytes)
+
+
+class Decider:
+    """The compiled rules of a link whose own destination is `destination_url`."""
+
+    def __init__(self, deciding: Deciding, destination_url: str) -> None:
+        self._rules = [
+            (tuple(map(test_of, rule.conditions)), _target(rule, destination_url))
+            for rule in deciding.rules
+        ]
+        self._own = _Target(None, destination_url, deciding.split)
+        self._variants = {
+            str(one.id): Decision(
+                one.destination_url, None if rule is None else rule.id.bytes, one.id.bytes
+            )
+            for rule, split in deciding.splits()
+            for one in split.variants
+        }
+
+    def decide(self, visitor: Visitor) -> Decision:
+        for tests, target in self._rules:
+            for test in tests:
+                if not test(visitor):
+                    break
+            else:
+                return target.decide(visitor)
+        return self._own.decide(visitor)
+
+    def variant(self, variant_id: str) -> Decision | None:
+        """Return the decision for a variant, active or not; None if there is none of this id."""
+        return self._variants.get(variant_id)
+
+    def failures(self, visitor: Visitor) -> list[int | None]:
+        """Return for each rule its first condition that does not hold; None if all hold."""
+        return [_first_failed(tests, visitor) for tests, _ in self._rules]
+
+
+def _target(rule: Rule, destination_url: str) -> _Target:
+    if rule.split is None:
+        return _Target(rule.id.bytes, rule.destination_url or destination_url, None)
+    first = first_active(rule.split.variants)
+    url = destination_url if first is None else first.destination_url
+    return _Target(rule.id.bytes, url, rule.split)
+
+
+def _first_failed(tests: Sequence[Test], visitor: Visitor) -> int | None:
+    return next((number for number, test in enumerate(tests) if not test(visitor)), None)
+
+
+_ENCODER: Final = msgspec.msgpack.Encoder()
+_DECODER: Final = msgspec.msgpack.Decoder(Deciding)
+
+
+def encoded(deciding: Deciding) -> bytes | None:
+    """Return the form that is cached with a link; None if it decides nothing."""
+    return _ENCODER.encode(deciding) if deciding.rules or deciding.split else None
+
+
+@lru_cache(maxsize=CACHED_DECIDERS)
+def decider_of(cached: bytes, destination_url: str) -> Decider:
+    """Return the decider of a cached link. To compile 20 rules takes about 0.2 ms."""
+    return Decider(_DECODER.decode(cached), destination_url)
