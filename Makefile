@@ -63,7 +63,7 @@ test-all: $(VENV)/browser $(VENV)/npm-packages  ## run all tests, as CI does (tw
 	@$(PYTEST) --redis lowest --ignore=tests/lab --ignore=$(TRIAL)
 	@$(PYTEST) $(ON_NEWEST) tests/lab
 
-test-lab: $(VENV)/ready  ## run the tests of bench, growth, chaos, abuse, soak and the other proofs (four minutes)
+test-lab: $(VENV)/ready  ## run the tests of bench, growth, chaos, abuse and the other proofs (four minutes)
 	@$(PYTEST) tests/lab $(ARGS)
 
 steady: $(VENV)/browser $(VENV)/npm-packages  ## run all tests five times, each in another order, beside a load: what is unsteady?
@@ -91,8 +91,8 @@ chaos: $(VENV)/ready  ## kill and suspend the service and its stores under load;
 abuse: $(VENV)/ready  ## attack the service as strangers and accounts would; do visitors notice? (seven minutes)
 	@$(BIN)/python -m lab.abuse $(ARGS)
 
-soak: $(VENV)/ready  ## run clicks and events for ten minutes; does anything grow, fail or get lost?
-	@$(BIN)/python -m lab.soak $(ARGS)
+soak: $(VENV)/ready  ## run clicks and events for twenty minutes; does anything grow, fail or get lost?
+	@$(BIN)/python -m lab.abuse --rows none --seconds 300 $(ARGS)
 
 screenshots: $(VENV)/browser  ## take the pictures of the console that the documents show (half a minute)
 	@$(BIN)/python -m lab.screenshots $(ARGS)

@@ -64,6 +64,7 @@ class Row(NamedTuple):
 
 
 ROWS: Final = (
+    Row("none", "no attack", attacks.nothing),
     Row("nested-json", "1 MiB of nested JSON, long queries, forms", attacks.nested_json),
     Row("bodies", "60 bodies of 8 MiB that never end", attacks.unfinished_bodies),
     Row("names", "1,000 random slugs, hosts and keys a second", attacks.random_names),
