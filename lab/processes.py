@@ -114,10 +114,6 @@ class Process:
         return running is not None and self._program.is_ready(self.port, running.pid)
 
 
-def with_options(program: Program, *options: str) -> Program:
-    return program._replace(command=lambda port: [*program.command(port), *options])
-
-
 @asynccontextmanager
 async def running(processes: Sequence[Process]) -> AsyncIterator[None]:
     try:

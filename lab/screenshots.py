@@ -1,7 +1,6 @@
 """Pictures of the console for README and documents, written to docs/images."""
 
 import os
-import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -9,14 +8,14 @@ from typing import Final, Literal, NamedTuple
 
 import msgspec
 from playwright.async_api import Browser, async_playwright, expect
-from tornado.netutil import bind_sockets
 
 from config.settings import Settings
 from lab import chromium
 from lab.harness import on_own_stores, option_parser
+from lab.processes import free_ports, running, service_process
 from lab.sample_account import SampleAccount
+from lab.scene import open_services
 from tracker.access.sessions import SessionClient
-from tracker.service.http_servers import make_server
 from tracker.service.services import Services
 
 FOLDER: Final = Path(__file__).parent.parent / "docs/images"
@@ -49,31 +48,18 @@ PICTURES: Final = (
 )
 
 
-async def take(_: Path, stores: Settings) -> int:
-    sockets = bind_sockets(0, "127.0.0.1")
-    async with _service(stores, sockets) as services:
+async def take(folder: Path, stores: Settings) -> int:
+    [port] = free_ports(1)
+    settings = msgspec.structs.replace(stores, base_url=BASE_URL, port=port, log_level="warning")
+    async with open_services(settings) as services:
         account = SampleAccount(services)
         await account.make()
-        async with _browser(sockets[0].getsockname()[1]) as browser:
+        service = service_process(folder, "web", "web", settings)
+        async with running([service]), _browser(port) as browser:
             for picture in PICTURES:
                 print(f"{picture.name}.png", flush=True)
                 await _take_one(browser, services, account, picture)
     return len(PICTURES)
-
-
-@asynccontextmanager
-async def _service(stores: Settings, sockets: list[socket.socket]) -> AsyncIterator[Services]:
-    services = Services(msgspec.structs.replace(stores, base_url=BASE_URL))
-    await services.prepare()
-    server = make_server(services)
-    await server.listen(sockets)
-    try:
-        yield services
-    finally:
-        server.stop()
-        await server.finish(0, 0)
-        await services.stop()
-        await services.close()
 
 
 @asynccontextmanager

@@ -18,7 +18,7 @@ from config.settings import Settings
 from lab.harness import CannotMeasure, wait_until
 from lab.processes import ROOT, Process, ended_by_themselves, variables_of
 from lab.result import LoadAudit
-from lab.traffic import Mixed
+from lab.traffic import Visitors
 from tracker.journal.backlog import Backlog
 from tracker.journal.dead_letters import count_letters
 from tracker.journal.partitions import MAX_PARTITIONS
@@ -163,7 +163,7 @@ class Stores:
             async for document in self._mongodb[collection].find():
                 yield document
 
-    async def lost(self, traffic: Mixed) -> int:
+    async def lost(self, traffic: Visitors) -> int:
         missing = 0
         for first in range(0, traffic.clicks, _IDS_PER_QUERY):
             ids = [UUID(bytes=one) for one in traffic.click_ids(first, _IDS_PER_QUERY)]
@@ -221,7 +221,7 @@ async def open_stores(settings: Settings) -> AsyncIterator[Stores]:
 
 
 async def audit_load(
-    stores: Stores, settings: Settings, traffic: Mixed, processes: Iterable[Process]
+    stores: Stores, settings: Settings, traffic: Visitors, processes: Iterable[Process]
 ) -> LoadAudit:
     """Compare the answers to `traffic` with the documents, and these with the rollups."""
     return LoadAudit(

@@ -64,12 +64,17 @@ class CountedAnswers(Traffic):
         return True
 
 
-class Mixed(Traffic):
-    """Clicks mixed with events; the answered ids are kept, to be looked for afterwards."""
+class Visitors(Traffic):
+    """Clicks mixed with events; the answered ids are kept, to be looked for afterwards.
 
-    def __init__(self, scene: Scene, seed: int = 1) -> None:
-        self._random = Random(seed)  # noqa: S311
-        self._clicks = cycle(requests.clicks(scene.places, _PREPARED_REQUESTS, seed))
+    Clicks open HOT_LINKS links, and one request in fifty opens one of COLD_LINKS.
+    """
+
+    def __init__(self, scene: Scene) -> None:
+        self._random = Random(1)  # noqa: S311
+        self._clicks = cycle(requests.clicks(scene.places[:HOT_LINKS], _PREPARED_REQUESTS))
+        self._cold = cycle(requests.clicks(scene.places[HOT_LINKS:], COLD_LINKS))
+        self._sent = 0
         self._by_key = cycle(requests.events_by_key(scene, _PREPARED_REQUESTS))
         self._by_click = requests.event({"click_id": _ID_PLACEHOLDER.decode()}, 1_250)
         self._newest: deque[bytes] = deque(maxlen=_NEWEST_CLICKS)
@@ -93,6 +98,9 @@ class Mixed(Traffic):
         ]
 
     def next(self) -> bytes:
+        self._sent += 1
+        if not self._sent % _REQUESTS_PER_COLD_LINK:
+            return next(self._cold)
         draw = self._random.random()
         if draw >= EVENT_SHARE:
             return next(self._clicks)
@@ -116,19 +124,6 @@ class Mixed(Traffic):
         self._click_ids += click_id.bytes
         self._newest.append(str(click_id).encode())
         return True
-
-
-class Visitors(Mixed):
-    """Mixed traffic on HOT_LINKS links, in which one request in fifty opens one of COLD_LINKS."""
-
-    def __init__(self, scene: Scene) -> None:
-        super().__init__(scene._replace(places=scene.places[:HOT_LINKS]))
-        self._cold = cycle(requests.clicks(scene.places[HOT_LINKS:], COLD_LINKS))
-        self._sent = 0
-
-    def next(self) -> bytes:
-        self._sent += 1
-        return super().next() if self._sent % _REQUESTS_PER_COLD_LINK else next(self._cold)
 
 
 class Closed:

@@ -5,7 +5,7 @@ from typing import Any, get_type_hints
 import msgspec
 import pytest
 
-from lab.country_names import country_names
+from tests.country_names import country_names
 from tracker.clicks.document import ClickDocument, VisitorValues
 from tracker.conversions.document import ConversionDocument
 from tracker.feeds.api.conversion_schema import ConversionRecord

@@ -123,7 +123,7 @@ SYSTEMS: Final[Mapping[str, tuple[str, ...]]] = {
 }
 
 COUNTRY_NAMES: Final = Path(__file__).with_name("country_names.tsv")
-"""Codes and English names of countries, which lab/country_names.py has written."""
+"""Codes and English names of countries, which tests/country_names.py has written."""
 
 
 _OTHER_NAMES: Final = (

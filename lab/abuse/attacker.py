@@ -24,7 +24,6 @@ from lab.abuse import attacks, receivers, sign_in
 from lab.abuse.attack import ATTACKER_ADDRESS, Report, Target
 from lab.abuse.held_body import held_body
 from lab.abuse.removed_owner import removed_owner
-from lab.abuse.unknown_paths import unknown_paths
 from lab.abuse.weak_key import weak_key
 from lab.log_pipe import LogPipe
 from lab.process_usage import MAX_GROWTH_BYTES, MEGABYTE
@@ -68,7 +67,7 @@ ROWS: Final = (
     Row("nested-json", "1 MiB of nested JSON, long queries, forms", attacks.nested_json),
     Row("bodies", "60 bodies of 8 MiB that never end", attacks.unfinished_bodies),
     Row("names", "1,000 random slugs, hosts and keys a second", attacks.random_names),
-    Row("paths", "1,000 unknown paths a second", unknown_paths, may_keep=_KEPT_OF_CLIENTS),
+    Row("paths", "1,000 unknown paths a second", attacks.unknown_paths, may_keep=_KEPT_OF_CLIENTS),
     Row("nobody", "conversions of clicks that never were", attacks.events_of_nobody),
     Row("forged", "conversions forged by a visitor", attacks.forged_conversions),
     Row("connections", "2,000 idle connections of one address", attacks.idle_connections),
@@ -79,7 +78,7 @@ ROWS: Final = (
     Row("log", "a log that nobody reads", attacks.nothing, "unread log"),
     Row("resolver", "webhooks to names of a silent DNS", attacks.silent_names, "public targets"),
     Row("domains", "claims on other people's domains", attacks.claimed_domains),
-    Row("loop", "a webhook to the service itself", attacks.webhook_loop),
+    Row("loop", "a webhook to the service itself", receivers.webhook_loop),
     Row("removed-owner", "links of an owner who is removed", removed_owner),
     Row("weak-key", "weak keys that share, make or revoke more", weak_key),
     Row("held", "50 bodies held open by a key that is revoked", held_body),

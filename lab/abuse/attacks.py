@@ -21,6 +21,7 @@ from lab.abuse.attack import (
     barrage,
     conversions,
     counted,
+    from_new_address,
     one_day,
     report,
 )
@@ -96,6 +97,16 @@ async def random_names(target: Target, seconds: float) -> Report:
                 head("GET", f"/api/event?pbk={name}", agent),
             )
         )
+
+    return await barrage(target.port, make, 1_000, seconds, {"404", "429"}, connections=64)
+
+
+async def unknown_paths(target: Target, seconds: float) -> Report:
+    """Ask a custom domain for a new path each time, as another client each time."""
+
+    def make() -> bytes:
+        fields = {"Host": target.domain, **from_new_address()}
+        return head("GET", f"/{secrets.token_hex(8)}", fields)
 
     return await barrage(target.port, make, 1_000, seconds, {"404", "429"}, connections=64)
 
@@ -224,18 +235,6 @@ async def claimed_domains(target: Target, seconds: float) -> Report:
     if not (await ask(target.port, opened)).startswith(b"HTTP/1.1 302"):
         found.findings.append("the proven owner's link is no longer served")
     return found
-
-
-async def webhook_loop(target: Target, seconds: float) -> Report:
-    """Point a webhook at the service itself, and send it what such a webhook would."""
-    url = f"http://127.0.0.1:{target.port}/api/event?pbk={target.attacker.pbk}"
-    body = {"account_id": target.attacker.account_id, "target_url": url}
-    status, _ = await call(target.port, target.attacker.key, "POST", "/api/webhooks", body)
-    event = post(
-        f"/api/event?pbk={target.attacker.pbk}", "application/json", b"{}", {"webhook-id": "msg_1"}
-    )
-    looped = await barrage(target.port, lambda: event, 100, seconds, {"400"})
-    return counted({**looped.answers, f"creation {status}": 1}, {"400", "creation 400"})
 
 
 async def crossed_reports(target: Target, seconds: float) -> Report:

@@ -1,11 +1,11 @@
-"""The attacks by receivers of webhooks that never end an answer, or are gone."""
+"""The attacks by receivers of webhooks that never end an answer, are gone, or are the service."""
 
 import asyncio
 from typing import Final
 
-from lab.abuse.attack import Report, Target, barrage, made
+from lab.abuse.attack import Report, Target, barrage, counted, made
 from lab.receiver import GONE, Message, answering, receiving
-from lab.requests import call, head
+from lab.requests import call, head, post
 
 _CONVERSIONS: Final = 100
 _BUFFER_BYTES: Final = 65_536
@@ -27,6 +27,18 @@ async def failing_receiver(target: Target, seconds: float) -> Report:
     if row["active"] or not row.get("disabled_at") or not row.get("disabled_reason"):
         report.findings.append("the owner is not notified that the webhook is disabled")
     return report
+
+
+async def webhook_loop(target: Target, seconds: float) -> Report:
+    """Point a webhook at the service itself, and send it what such a webhook would."""
+    url = f"http://127.0.0.1:{target.port}/api/event?pbk={target.attacker.pbk}"
+    body = {"account_id": target.attacker.account_id, "target_url": url}
+    status, _ = await call(target.port, target.attacker.key, "POST", "/api/webhooks", body)
+    event = post(
+        f"/api/event?pbk={target.attacker.pbk}", "application/json", b"{}", {"webhook-id": "msg_1"}
+    )
+    looped = await barrage(target.port, lambda: event, 100, seconds, {"400"})
+    return counted({**looped.answers, f"creation {status}": 1}, {"400", "creation 400"})
 
 
 async def _trickle(message: Message, transport: asyncio.WriteTransport) -> None:

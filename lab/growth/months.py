@@ -6,7 +6,7 @@ from typing import Any, Final, NamedTuple
 
 from lab.growth.figures import Size
 from lab.growth.filling import FilledAccount
-from lab.growth.run import Run, Service, serving
+from lab.growth.run import Run, serving
 from lab.growth.today import count_ahead, draining, span_of, store_clicks
 
 _MONTH: Final = 30
@@ -39,7 +39,6 @@ _OF_STRANGERS: Final[Mapping[str, Mapping[str, Any]]] = {
     "strangers": {"groupBy": "utm_campaign"},
     "strangers-crossed": {"groupBy": "device", "filters": {"country": ["US"]}},
 }
-_FIRST_LOOKS: Final = {"month-crossed": "month-first"}
 
 
 class _Report(NamedTuple):
@@ -51,7 +50,7 @@ class _Report(NamedTuple):
 async def measure(run: Run, wanted: Collection[str]) -> None:
     run.line.show("months: filling")
     reports: list[_Report] = []
-    if not {*_OF_MONTH, *_FIRST_LOOKS.values()}.isdisjoint(wanted):
+    if any(one.startswith("month") for one in wanted):
         clicks: dict[Size, int] = {"small": _FEW_CLICKS, "large": run.sizes.clicks}
         for size, count in clicks.items():
             account = await _filled(run, _MONTH_LINKS[size], _MONTH, count)
@@ -68,23 +67,16 @@ async def measure(run: Run, wanted: Collection[str]) -> None:
     if "two-years" in wanted:
         account = await _filled(run, _TWO_YEARS_LINKS, _TWO_YEARS, run.sizes.clicks // 10 or 1)
         reports.append(_report(account, "two-years", "large", _TWO_YEARS, {"groupBy": "country"}))
-    reports = [one for one in reports if {one.key, _FIRST_LOOKS.get(one.key)} & {*wanted}]
+    reports = [one for one in reports if {one.key, f"{one.key}-first"} & {*wanted}]
     async with serving(run, run.filling.settings) as service:
-        await _measure(run, service, reports, wanted)
-
-
-async def _measure(
-    run: Run, service: Service, reports: Collection[_Report], wanted: Collection[str]
-) -> None:
-    for one in reports:
-        first = await service.milliseconds(one.request, 1)
-        if one.key in _FIRST_LOOKS:
-            run.samples.add(_FIRST_LOOKS[one.key], one.size, first)
-    for number in range(1, run.sizes.rounds + 1):
-        run.line.show(f"months: round {number} of {run.sizes.rounds}")
         for one in reports:
-            if one.key in wanted:
-                run.samples.add(one.key, one.size, await service.milliseconds(one.request, _LOOKS))
+            first = await service.milliseconds(one.request, 1)
+            run.samples.add(f"{one.key}-first", one.size, first)
+        for number in range(1, run.sizes.rounds + 1):
+            run.line.show(f"months: round {number} of {run.sizes.rounds}")
+            for one in reports:
+                taken = await service.milliseconds(one.request, _LOOKS)
+                run.samples.add(one.key, one.size, taken)
 
 
 async def _filled(

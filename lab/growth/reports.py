@@ -24,7 +24,6 @@ _MOST_CLICKED: Final = 100_000
 
 _OVERVIEW: Final = "overview"
 _BURST: Final = "overview-burst"
-_FIRST_LOOKS: Final = {_OVERVIEW: "overview-first", _BURST: _BURST}
 _PANELS: Final = ("country", "device", "browser", "referrer", "utm_campaign")
 _BY_LINKS: Final = frozenset({"today-by-link", "today-by-tag", "today-of-a-tag"})
 
@@ -48,8 +47,7 @@ async def measure(run: Run, wanted: Collection[str]) -> None:
     async with serving(run, run.filling.settings) as service:
         for report in reports:
             first = await service.milliseconds(report.request, 1)
-            if report.key in _FIRST_LOOKS:
-                run.samples.add(_FIRST_LOOKS[report.key], report.size, first)
+            run.samples.add(f"{report.key}-first", report.size, first)
         reports = [one for one in reports if one.key != _BURST]
         for number in range(1, run.sizes.rounds + 1):
             run.line.show(f"reports: round {number} of {run.sizes.rounds}")

@@ -14,9 +14,10 @@ import redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from lab.processes import Process, with_options
+from lab.processes import Process
 from tests.ports import free_port
 from tests.waiting import until
+from tracker.stores.builtin.child import Program
 from tracker.stores.builtin.servers import redis_program, redis_url
 
 
@@ -47,6 +48,10 @@ def _answers(client: redis.Redis) -> bool:
         return bool(client.ping())
     except redis.RedisError:
         return False
+
+
+def with_options(program: Program, *options: str) -> Program:
+    return program._replace(command=lambda port: [*program.command(port), *options])
 
 
 @contextmanager

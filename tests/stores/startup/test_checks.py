@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from config.settings import Settings
-from lab.processes import Process, with_options
+from lab.processes import Process
 from tests.ports import free_port
-from tests.stores.redis.own_redis import own_redis, started, unavailable_redis
+from tests.stores.redis.own_redis import own_redis, started, unavailable_redis, with_options
 from tests.stores.startup.addresses import NO_HOST, port_of
 from tests.stores.tls_front import tls_front
 from tests.system.certificates import Authority

@@ -1,4 +1,7 @@
-"""The file of country names that reports show, from Babel, which would take 5 MB a process."""
+"""The file of country names that reports show, from Babel, which would take 5 MB a process.
+
+`python -m tests.country_names` writes it.
+"""
 
 from typing import Final
 
