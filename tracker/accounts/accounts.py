@@ -1,14 +1,18 @@
 """Accounts own everything else. The operator's script creates them."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Final
 from uuid import UUID
 
 import msgspec
+from msgspec.structs import replace
 
+from tracker.accounts import parameters
+from tracker.accounts.parameters import Positions, placed
 from tracker.clicks.enrich import COST_PARAMETER
 from tracker.clock import now
+from tracker.errors import NotFound
 from tracker.ids import new_id
 from tracker.links.counts.recount import complete_at_creation
 from tracker.stores.mongodb.database import MongoDB
@@ -22,12 +26,14 @@ class Account(msgspec.Struct, frozen=True, kw_only=True):
     """The owner of links, domains, event configurations, webhooks and keys.
 
     `cost_parameter` is stored only if it was chosen; None: clicks say nothing of their cost.
+    `parameters` are the sender's own, stored once some were named.
     """
 
     id: UUID
     name: str
     created_at: datetime
     cost_parameter: str | None = COST_PARAMETER
+    parameters: Positions = ()
 
 
 class Accounts:
@@ -43,7 +49,7 @@ class Accounts:
 
         async def work(session: MongoSession) -> None:
             row = as_document(account)
-            del row[COST_FIELD]
+            del row[COST_FIELD], row[parameters.FIELD]
             await self._accounts.insert_one(row, session=session)
             await complete_at_creation(self._database, account.id, session)
 
@@ -68,6 +74,24 @@ class Accounts:
         chosen = {"$unset" if name == COST_PARAMETER else "$set": {COST_FIELD: name}}
         row = await updated(self._accounts, {"_id": account_id}, chosen, "account")
         return as_struct(Account, row)
+
+    async def set_parameters(self, account_id: UUID, names: Sequence[str]) -> Account:
+        """Name the sender's own parameters and return the account. Raises as above.
+
+        Drains follow as above.
+        """
+
+        async def work(session: MongoSession) -> Account:
+            row = await self._accounts.find_one({"_id": account_id}, session=session)
+            if row is None:
+                raise NotFound("account: not found")
+            account = as_struct(Account, row)
+            named = replace(account, parameters=placed(account.parameters, names))
+            stored = {parameters.FIELD: [msgspec.to_builtins(one) for one in named.parameters]}
+            await self._accounts.update_one({"_id": account_id}, {"$set": stored}, session=session)
+            return named
+
+        return await run_in_transaction(self._database, work)
 
     async def names(self, ids: Collection[UUID]) -> dict[UUID, str]:
         rows = self._accounts.find({"_id": {"$in": [*ids]}}, ["name"])

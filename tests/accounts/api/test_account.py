@@ -25,6 +25,7 @@ async def test_an_account_is_shown_with_every_rule_off(world: World) -> None:
         "currency": None,
         "conversion_rules": OFF,
         "cost_parameter": "cost",
+        "parameters": [],
     }
 
 
@@ -58,6 +59,48 @@ async def test_an_account_chooses_the_parameter_with_the_cost_of_its_clicks(worl
     entries, _ = await world.services.access.audit.page(world.account.id, 1, 10)
     changes = [one.changes["cost_parameter"].after for one in entries]
     assert changes == ["cost", None, "bid"]
+
+
+async def test_an_account_names_the_senders_own_parameters(world: World) -> None:
+    account_id = str(world.account.id)
+    for sent, shown in (
+        (["sub1", "placement"], ["sub1", "placement"]),
+        (["placement", "sub1"], ["sub1", "placement"]),
+        (["Sub1", "placement"], ["placement", "Sub1"]),
+        (["sub1"], ["sub1"]),
+        ([], []),
+    ):
+        answer = await world.api.patch(PATH, accountId=account_id, parameters=sent)
+        assert (answer.status, answer.json()["parameters"]) == (200, shown)
+        assert (await world.api.get(f"{PATH}?accountId={account_id}")).json() == answer.json()
+    entries, _ = await world.services.access.audit.page(world.account.id, 1, 10)
+    changes = [one.changes["parameters"].after for one in entries]
+    assert changes == ["[]", '["sub1"]', '["placement","Sub1"]', '["sub1","placement"]']
+
+
+@each_case(
+    "change, message",
+    [
+        ({"parameters": "sub1"}, "parameters: must be a list"),
+        ({"parameters": ["a b"]}, "parameters[0]: 1 to 64 of A-Z a-z 0-9 _ . ~ -, and neither s"),
+        ({"parameters": ["sub1", "d"]}, "parameters[1]: 1 to 64 of A-Z a-z 0-9 _ . ~ -"),
+        ({"parameters": ["x" * 65]}, "parameters[0]: 1 to 64"),
+        ({"parameters": ["a", "b", "a"]}, "parameters[2]: a is named already"),
+        ({"parameters": list("abcefghijkl")}, "parameters: must be a list of at most 10"),
+        *(
+            ({"parameters": [name]}, f"parameters[0]: {name} has a meaning of its own")
+            for name in ("click_id", "gclid", "utm_source", "utm_id")
+        ),
+        ({"parameters": ["cost"]}, "parameters: cost is the cost_parameter"),
+        ({"parameters": ["bid"], "cost_parameter": "bid"}, "parameters: bid is the cost_parameter"),
+    ],
+)
+async def test_a_parameter_that_cannot_be_the_senders_own_is_named(
+    world: World, change: Any, message: str
+) -> None:
+    answer = await world.api.patch(PATH, accountId=str(world.account.id), **change)
+    assert (answer.status, message in answer.error) == (400, True), answer.error
+    assert (await world.api.get(f"{PATH}?accountId={world.account.id}")).json()["parameters"] == []
 
 
 @each_case(

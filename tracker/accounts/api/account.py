@@ -1,5 +1,6 @@
 """`/api/account`: the account, its time zone and currency, its rules against forged conversions."""
 
+from collections.abc import Sequence
 from decimal import Decimal
 from typing import Annotated, Any
 from uuid import UUID
@@ -7,11 +8,13 @@ from uuid import UUID
 import msgspec
 from msgspec import UNSET, Meta, UnsetType, field
 
-from tracker.access.audit import AuditObject, FieldChange, differences
+from tracker.access.audit import AuditObject, FieldChange, audit_value, differences
 from tracker.accounts.accounts import Account
+from tracker.accounts.parameters import checked_names, names_of
 from tracker.accounts.services import AccountCall
 from tracker.accounts.time_zones import checked_zone
 from tracker.calendar import Calendar
+from tracker.clicks.sources import OWN_PARAMETERS
 from tracker.clock import now
 from tracker.conversions.account_rules import CachedRules
 from tracker.conversions.postbacks.parameters import MAX_VALUE
@@ -20,7 +23,7 @@ from tracker.conversions.rules import (
     checked_max_per_click,
     checked_max_value,
 )
-from tracker.errors import NotFound
+from tracker.errors import BadRequest, NotFound
 from tracker.links.options import CLICK_PARAMETER, check_parameter
 from tracker.syntax.currency import checked_currency
 from tracker.web.call import Nothing
@@ -60,6 +63,16 @@ CostParameter = Annotated[
     ),
 ]
 
+OwnParameters = Annotated[
+    list[str],
+    Meta(
+        max_length=len(OWN_PARAMETERS),
+        description="names of query parameters of a click that are dimensions of reports, within "
+        "five minutes",
+        examples=[["sub1", "placement"]],
+    ),
+]
+
 
 class ConversionRulesRecord(msgspec.Struct, kw_only=True):
     """The current rules of an account against forged conversions."""
@@ -96,6 +109,7 @@ class AccountRecord(msgspec.Struct, kw_only=True):
     ]
     conversion_rules: ConversionRulesRecord
     cost_parameter: CostParameter | None
+    parameters: OwnParameters
 
 
 class ChangeConversionRules(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
@@ -134,6 +148,7 @@ class ChangeAccount(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     ) = UNSET
     conversion_rules: ChangeConversionRules | UnsetType = UNSET
     cost_parameter: CostParameter | UnsetType | None = UNSET
+    parameters: OwnParameters | UnsetType = UNSET
 
     def __post_init__(self) -> None:
         if self.name is not UNSET:
@@ -144,6 +159,8 @@ class ChangeAccount(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
             self.currency = checked_currency("currency", self.currency)
         if isinstance(self.cost_parameter, str):
             check_parameter("cost_parameter", self.cost_parameter)
+        if self.parameters is not UNSET:
+            checked_names(self.parameters)
 
 
 @endpoint("GET", "/api/account", "account:read")
@@ -165,6 +182,7 @@ async def change(call: AccountCall[Nothing, ChangeAccount]) -> AccountRecord:
     """Change the account's name, time zone, currency and rules. Omitted fields stay."""
     services = call.services
     account = await _account(call)
+    _check_cost_parameter(account, call.body)
     settings = services.conversions.account_rules
     before = await settings.stored(call.account_id)
     changes: dict[str, FieldChange] = {}
@@ -184,11 +202,37 @@ async def change(call: AccountCall[Nothing, ChangeAccount]) -> AccountRecord:
     if (chosen := call.body.cost_parameter) not in (UNSET, account.cost_parameter):
         old, account = account, await services.accounts.set_cost_parameter(account.id, chosen)
         changes |= differences(old, account)
+    if not isinstance(call.body.parameters, UnsetType):
+        account = await _name_parameters(call, call.body.parameters, account, changes)
     calendar = await _change_zone(call, changes)
     if changes:
         target = AuditObject(kind="account", id=account.id, name=account.name)
         await call.audit("account.changed", target, changes)
     return _record(account, after, calendar)
+
+
+def _check_cost_parameter(account: Account, body: ChangeAccount) -> None:
+    """Raise BadRequest if the cost's parameter would be one of the sender's own."""
+    names = names_of(account.parameters) if body.parameters is UNSET else body.parameters
+    cost = account.cost_parameter if body.cost_parameter is UNSET else body.cost_parameter
+    if cost in names:
+        raise BadRequest(f"parameters: {cost} is the cost_parameter")
+
+
+async def _name_parameters(
+    call: AccountCall[Nothing, ChangeAccount],
+    names: Sequence[str],
+    before: Account,
+    changes: dict[str, FieldChange],
+) -> Account:
+    """Name the sender's own parameters, if the names differ; return the account."""
+    old = names_of(before.parameters)
+    if {*old} == {*names}:
+        return before
+    account = await call.services.accounts.set_parameters(before.id, names)
+    new = names_of(account.parameters)
+    changes["parameters"] = FieldChange(before=audit_value(old), after=audit_value(new))
+    return account
 
 
 async def _change_zone(
@@ -225,4 +269,5 @@ def _record(account: Account, settings: CachedRules, calendar: Calendar) -> Acco
         ),
         currency=settings.currency,
         conversion_rules=record_of(ConversionRulesRecord, settings.rules),
+        parameters=names_of(account.parameters),
     )
