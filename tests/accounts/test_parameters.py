@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tracker.accounts.parameters import Position, Positions, names_of, placed
-from tracker.clicks.sources import OWN_PARAMETERS
+from tracker.clicks.document import OWN_PARAMETERS
 
 NAMES = st.lists(st.sampled_from("abcdefghijklmn"), max_size=len(OWN_PARAMETERS), unique=True)
 

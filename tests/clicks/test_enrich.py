@@ -4,11 +4,13 @@ from typing import Any
 from unittest.mock import Mock
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.factories import make_click
 from tracker.clicks import enrich
 from tracker.clicks.country import Countries
-from tracker.clicks.enrich import AD_IDS, Enrichment
+from tracker.clicks.enrich import AD_IDS, MAX_OWN_CHARACTERS, AccountParameters, Enrichment
 from tracker.clicks.visit import MAX_QUERY_CHARACTERS
 
 
@@ -40,7 +42,7 @@ def test_a_click_costs_what_its_parameter_says_else_what_its_link_says(
     query: str, of_link: str | None, name: str | None, cost: str | None
 ) -> None:
     made: Any = Enrichment(Countries(""), False).document(
-        make_click(query=query, cost=of_link), name
+        make_click(query=query, cost=of_link), AccountParameters(name)
     )
     assert (str(made["cost"]) if "cost" in made else None, "cost_unknown" in made) == (cost, False)
 
@@ -77,3 +79,45 @@ def test_an_id_that_is_repeated_is_looked_for_once(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(enrich, "parameter", looked)
     Enrichment(Countries(""), False).document(make_click(query="gclid=&" * 1000))
     assert looked.call_count == 1
+
+
+@pytest.mark.parametrize(
+    "query, stored",
+    [
+        ("sub1=a&zone=7", {"parameter_0": "sub1=a", "parameter_2": "zone=7"}),
+        ("zone=7", {"parameter_2": "zone=7"}),
+        ("sub1=first&sub1=second", {"parameter_0": "sub1=first"}),
+        ("sub1=%C3%BC+%E2%98%82&a=b", {"parameter_0": "sub1=ü ☂"}),
+        ("sub1=a%3Db%26c", {"parameter_0": "sub1=a=b&c"}),
+        ("sub1=%0Aa%0A", {"parameter_0": "sub1=a"}),
+        ("sub1=\xc3\xbc", {"parameter_0": "sub1=ü"}),
+        (f"sub1={'a' * 257}", {"parameter_0": f"sub1={'a' * MAX_OWN_CHARACTERS}"}),
+        (f"sub1={'%F0%9F%98%80' * 300}", {"parameter_0": f"sub1={'😀' * MAX_OWN_CHARACTERS}"}),
+        ("sub1=&zone=7", {"parameter_2": "zone=7"}),
+        ("sub1={sub1}&zone=[ZONE_ID]", {}),
+        ("sub1=%7Bsub1%7D&zone=null", {}),
+        ("asub1=a&sub=b&sub11=c&Sub1=d&x=sub1", {}),
+        ("sub1", {}),
+        ("", {}),
+    ],
+)
+def test_a_click_has_the_values_of_the_senders_own_parameters(
+    query: str, stored: dict[str, str]
+) -> None:
+    own = {"sub1": "parameter_0", "zone": "parameter_2"}
+    made: Any = Enrichment(Countries(""), False).document(
+        make_click(query=query), AccountParameters(own=own)
+    )
+    assert {name: one for name, one in made.items() if name.startswith("parameter_")} == stored
+
+
+@given(st.text(st.characters(max_codepoint=255)))
+def test_any_value_of_an_own_parameter_is_stored_as_one_short_line(query: str) -> None:
+    own = {"sub1": "parameter_0"}
+    made = Enrichment(Countries(""), False).document(
+        make_click(query=f"sub1={query}"), AccountParameters(own=own)
+    )
+    text = made.get("parameter_0", "sub1=")
+    assert text.startswith("sub1=")
+    assert len(text) <= MAX_OWN_CHARACTERS + len("sub1=")
+    assert "\n" not in text.encode().decode()

@@ -1,15 +1,15 @@
 """The sender's own parameters: names of query parameters that an account counts clicks by. Pure.
 
-Each name has a position, which keeps its values apart in stored clicks (`clicks/sources`).
+Each name has a position, and so a field of stored clicks (`OwnParameterFields`).
 """
 
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
 import msgspec
 
+from tracker.clicks.document import OWN_PARAMETERS
 from tracker.clicks.enrich import AD_IDS
-from tracker.clicks.sources import OWN_PARAMETERS
 from tracker.errors import BadRequest
 from tracker.links.options import CLICK_ID, check_parameter
 
@@ -28,6 +28,17 @@ Positions = tuple[Position, ...]
 
 def names_of(positions: Sequence[Position]) -> list[str]:
     return [one.name for one in positions if not one.removed]
+
+
+def fields_of(positions: Sequence[Position]) -> dict[str, str]:
+    """Return the field of each name."""
+    named = zip(positions, OWN_PARAMETERS, strict=False)
+    return {one.name: field for one, field in named if not one.removed}
+
+
+def positions_in(row: Mapping[str, Any]) -> Positions:
+    """Return the positions in an account's document."""
+    return tuple(Position(**one) for one in row.get(FIELD, ()))
 
 
 def placed(positions: Sequence[Position], names: Sequence[str]) -> Positions:

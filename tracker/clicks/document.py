@@ -40,7 +40,25 @@ class CostFields(TypedDict, total=False):
     cost_unknown: bool
 
 
-class ClickDocument(VisitorFields, SourceFields, CostFields):
+class OwnParameterFields(TypedDict, total=False):
+    """The sender's own parameters of a click, by position (`accounts/parameters`).
+
+    A value is stored as `name=value`: another name may have the position later.
+    """
+
+    parameter_0: str
+    parameter_1: str
+    parameter_2: str
+    parameter_3: str
+    parameter_4: str
+    parameter_5: str
+    parameter_6: str
+    parameter_7: str
+    parameter_8: str
+    parameter_9: str
+
+
+class ClickDocument(VisitorFields, SourceFields, OwnParameterFields, CostFields):
     """A stored click. Ids are the 16 bytes of a UUID.
 
     - `unique`: the visitor's first on the link and day.
@@ -102,6 +120,8 @@ class ClickValues(VisitorValues[At], Generic[At], frozen=True, kw_only=True):
     utm_term: str | None
     utm_content: str | None
 
+
+OWN_PARAMETERS: Final = tuple(OwnParameterFields.__annotations__)
 
 FIELD_DEFAULTS: Final[dict[str, Any]] = {
     **dict.fromkeys(NAMES, UNKNOWN),

@@ -1,9 +1,10 @@
 """Enrichment: the values derived from a click, and its document in MongoDB."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Any, Final, cast
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple, cast
 
 from bson import Decimal128
 
@@ -15,7 +16,7 @@ from tracker.clicks.sources import referrer_host
 from tracker.clicks.user_agent import describe
 from tracker.clicks.visit import MAX_QUERY_CHARACTERS
 from tracker.clock import moment
-from tracker.links.utm import utm_values
+from tracker.links.utm import text_of, utm_values
 from tracker.stores.mongodb.documents import StoredId, shared_id
 from tracker.syntax.amounts import cost_in
 from tracker.syntax.unfilled import unfilled
@@ -38,8 +39,24 @@ AD_IDS: Final = (
 MAX_AD_ID_CHARACTERS: Final = 512
 """A longer id is left out: cut, it would name nothing."""
 
+MAX_OWN_CHARACTERS: Final = 256
+"""Longer values of the sender's own parameters are cut."""
+
 _IN_EACH_AD_ID: Final = "id="
 _AD_ID: Final = re.compile(rf"(?:^|&)({'|'.join(AD_IDS)})=")
+
+
+class AccountParameters(NamedTuple):
+    """The parameters that an account reads from its clicks.
+
+    `cost` has the cost of a click. `own` has the field of each of the sender's own parameters.
+    """
+
+    cost: str | None = COST_PARAMETER
+    own: Mapping[str, str] = MappingProxyType({})
+
+
+USUAL_PARAMETERS: Final = AccountParameters()
 
 
 class Enrichment:
@@ -54,7 +71,9 @@ class Enrichment:
         country = self._countries.look_up(address, edge_country)
         return values_of(country, describe(user_agent))
 
-    def document(self, click: Click, cost_parameter: str | None = COST_PARAMETER) -> ClickDocument:
+    def document(
+        self, click: Click, parameters: AccountParameters = USUAL_PARAMETERS
+    ) -> ClickDocument:
         """Return the click's document. Raises ValueError if an id is not 16 bytes.
 
         `unique` is False until other clicks are known. Ids have the driver's type: converting them
@@ -78,8 +97,11 @@ class Enrichment:
             document.update(utm_values(click.link_utm))  # type: ignore[typeddict-item]
         if "utm_" in click.query:  # the visitor's parameters win
             document.update(utm_values(click.query))  # type: ignore[typeddict-item]
-        if click.cost is not None or (cost_parameter and cost_parameter in click.query):
-            document.update(_cost(click, cost_parameter))  # type: ignore[typeddict-item]
+        cost, own = parameters
+        if click.cost is not None or (cost and cost in click.query):
+            document.update(_cost(click, cost))  # type: ignore[typeddict-item]
+        if own and click.query:
+            document.update(_own(click.query, own))  # type: ignore[typeddict-item]
         if _IN_EACH_AD_ID in click.query and (ad_ids := _ad_ids(click.query)):
             document["ad_ids"] = ad_ids
         if self._store_ip:
@@ -117,6 +139,21 @@ def _cost(click: Click, name: str | None) -> CostFields:
 def _money(text: str) -> Decimal128 | None:
     cost = cost_in(text)
     return None if cost is None else Decimal128(cost)
+
+
+def _own(query: str, fields: Mapping[str, str]) -> dict[str, str]:
+    """Return the sender's own parameters as they are stored. The first of each name counts."""
+    found: dict[str, str] = {}
+    for name, raw in _own_pattern(tuple(fields)).findall(_whole_pairs(query)):
+        if fields[name] not in found:
+            text = text_of(raw[: 12 * MAX_OWN_CHARACTERS], MAX_OWN_CHARACTERS)
+            found[fields[name]] = "" if unfilled(text) else text and f"{name}={text}"
+    return {field: text for field, text in found.items() if text}
+
+
+@lru_cache(maxsize=CACHED_VISITS)
+def _own_pattern(names: Sequence[str]) -> re.Pattern[str]:
+    return re.compile(rf"(?:^|&)({'|'.join(map(re.escape, names))})=([^&]*)")
 
 
 def _ad_ids(query: str) -> dict[str, str]:

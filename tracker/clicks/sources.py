@@ -32,10 +32,6 @@ SOURCES: Final = (
 
 FIELDS: Final = tuple(source.field for source in SOURCES)
 
-OWN_PARAMETERS: Final = tuple(f"parameter_{number}" for number in range(10))
-"""The fields of the sender's own parameters, by position (`accounts/parameters`). A value is stored
-as `name=value`, so that it is never taken for one of another name that has the position later."""
-
 _REFERRER: Final = re.compile(
     r"(?:https?|android-app)://(?:[^/?#\\]*@)?"
     rf"(\[[0-9a-f:.]+\]|[^/?#\\@:]{{1,{MAX_HOSTNAME_CHARACTERS + 1}}})(?=[/?#\\:]|$)",

@@ -9,7 +9,13 @@ from bson import Decimal128
 
 from tracker import visitor_dimensions
 from tracker.clicks import sources
-from tracker.clicks.document import ClickDocument, SourceFields, VisitorFields
+from tracker.clicks.document import (
+    OWN_PARAMETERS,
+    ClickDocument,
+    OwnParameterFields,
+    SourceFields,
+    VisitorFields,
+)
 from tracker.conversions.corrections.changes import Change
 from tracker.conversions.corrections.status import Status
 from tracker.conversions.rules import Rule
@@ -89,7 +95,7 @@ class StoredReport(TypedDict, total=False):
     currency: str
 
 
-class _OptionalFields(VisitorFields, SourceFields, total=False):
+class _OptionalFields(VisitorFields, SourceFields, OwnParameterFields, total=False):
     """Fields that only some conversions have.
 
     - From `link_id` to `click_at`, and the dimensions: values of the attributed click.
@@ -158,9 +164,9 @@ def changed(conversion: ConversionDocument, fields: ConversionFields) -> Convers
 
 
 DIMENSIONS: Final = ("link_id", "domain_name", *visitor_dimensions.NAMES, "bot")
-"""A conversion copies these fields from its click, besides its source."""
+"""A conversion copies these fields from its click, besides its source and own parameters."""
 
-_COPIED: Final = (*DIMENSIONS, *sources.FIELDS)
+_COPIED: Final = (*DIMENSIONS, *sources.FIELDS, *OWN_PARAMETERS)
 
 _OF_CLICK: Final = frozenset((*_COPIED, "click_at"))
 

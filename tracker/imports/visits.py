@@ -21,7 +21,7 @@ from redis.asyncio import Redis
 from tracker.clicks.bots import MAX_USER_AGENT_CHARACTERS
 from tracker.clicks.click import Click
 from tracker.clicks.document import ClickDocument
-from tracker.clicks.enrich import Enrichment
+from tracker.clicks.enrich import AccountParameters, Enrichment
 from tracker.clicks.store import Clicks
 from tracker.clicks.visit import MAX_REFERRER_CHARACTERS
 from tracker.clock import now, start_of
@@ -161,7 +161,8 @@ class ImportedVisits:
         found: dict[bytes, ClickDocument] = {}
         stored_at, import_id = now(), StoredId(origin.id.bytes)
         for number, (link, visit) in enumerate(visits):
-            click = self._enrichment.document(_click(origin, link, visit), None)
+            made = _click(origin, link, visit)
+            click = self._enrichment.document(made, AccountParameters(cost=None))
             if visit.is_bot or not visit.user_agent:
                 click["bot"] = _SOURCE_SAYS_BOT if visit.is_bot else None
             click["stored_at"], click["import_id"] = stored_at, import_id

@@ -1,4 +1,4 @@
-"""The calendars in which a drain counts its accounts' days, and their parameters of costs.
+"""The calendars in which a drain counts its accounts' days, and the parameters of their clicks.
 
 Guarantee: a drain counts each click and conversion in the calendar that reports read, however late
 it is. A cached calendar is right for what happened until some minutes after it was read
@@ -9,9 +9,11 @@ from collections.abc import Collection
 from datetime import UTC, datetime
 from typing import Final
 
+from tracker.accounts import parameters
 from tracker.accounts.accounts import COST_FIELD
 from tracker.accounts.time_zones import FIELDS, KNOWN_FOR, zones_from_row
 from tracker.calendar import DEFAULT_ZONE, Calendar, calendar_of
+from tracker.clicks.enrich import COST_PARAMETER, AccountParameters
 from tracker.clock import now
 from tracker.reports.rollups.rollup import Calendars
 from tracker.stores.mongodb.database import MongoDB
@@ -20,27 +22,27 @@ from tracker.stores.mongodb.documents import stored_ids, with_byte_ids
 _MAX_ACCOUNTS: Final = 100_000
 """Accounts whose calendars stay in memory; beyond it the cache is emptied."""
 
-_READ: Final = (*FIELDS, COST_FIELD)
+_READ: Final = (*FIELDS, COST_FIELD, parameters.FIELD)
 _UTC: Final = calendar_of(DEFAULT_ZONE)
 
 
 class AccountCalendars:
     """One drain's cache of its accounts' calendars.
 
-    `cost_parameters` has the choices of accounts that have made one; None: no parameter.
+    `parameters` has the choices of accounts that have made one.
     """
 
     def __init__(self, mongodb: MongoDB) -> None:
         self._database = mongodb.database
         self._cached: dict[bytes, Calendar] = {}
-        self.cost_parameters: dict[bytes, str | None] = {}
+        self.parameters: dict[bytes, AccountParameters] = {}
         self._right_until = datetime.min.replace(tzinfo=UTC)
 
     async def get(self, account_ids: Collection[bytes], newest: datetime) -> Calendars:
         """Return the calendars, other than UTC, for clicks and conversions up to `newest`."""
         if newest >= self._right_until or len(self._cached) > _MAX_ACCOUNTS:
             self._cached, self._right_until = {}, now() + KNOWN_FOR
-            self.cost_parameters = {}
+            self.parameters = {}
         cached = self._cached
         if missing := [one for one in account_ids if one not in cached]:
             cached.update(await self._read(missing))
@@ -54,6 +56,9 @@ class AccountCalendars:
         matching = {"_id": {"$in": stored_ids(account_ids)}, "$or": with_any}
         async for row in accounts.find(matching, _READ):
             found[row["_id"]] = zones_from_row(row).calendar
-            if COST_FIELD in row:
-                self.cost_parameters[row["_id"]] = row[COST_FIELD]
+            if COST_FIELD in row or parameters.FIELD in row:
+                self.parameters[row["_id"]] = AccountParameters(
+                    row.get(COST_FIELD, COST_PARAMETER),
+                    parameters.fields_of(parameters.positions_in(row)),
+                )
         return found

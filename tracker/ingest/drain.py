@@ -14,7 +14,7 @@ import structlog
 
 from tracker.clicks.click import Click
 from tracker.clicks.document import ClickDocument
-from tracker.clicks.enrich import COST_PARAMETER
+from tracker.clicks.enrich import USUAL_PARAMETERS
 from tracker.clicks.services import ClickServices
 from tracker.clock import moment, now
 from tracker.conversions.conversion import Conversion, Correction
@@ -131,7 +131,7 @@ class Drain:
         newest = moment(max((one.at for one in clicks), default=0))
         accounts = {one.account_id for one in clicks}
         calendars = await self._writer.calendars.get(accounts, newest)
-        costs = self._writer.calendars.cost_parameters
+        parameters = self._writer.calendars.parameters
         stored_at = now()
         look_up = None
         try:
@@ -139,7 +139,7 @@ class Drain:
                 by_people = []
                 for click in clicks[start : start + _RECORDS_PER_TURN]:
                     made = documents[click.id] = self._enrichment.document(
-                        click, costs.get(click.account_id, COST_PARAMETER)
+                        click, parameters.get(click.account_id, USUAL_PARAMETERS)
                     )
                     made["stored_at"] = stored_at
                     if made["bot"] is None:

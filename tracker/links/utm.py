@@ -66,7 +66,11 @@ _cached_values = lru_cache(maxsize=_CACHED)(_read_values)
 
 @lru_cache(maxsize=_CACHED)
 def _text(raw: str) -> str:
+    return text_of(raw, MAX_UTM_CHARACTERS)
+
+
+def text_of(raw: str, at_most: int) -> str:
     """Return a raw parameter as text, without lone surrogates, which have no UTF-8."""
     read = unquote_to_bytes(raw.replace("+", " ").encode("latin-1", errors="replace"))
     text = stripped(_CONTROL.sub("", read.decode(errors="replace")))
-    return stripped(text[:MAX_UTM_CHARACTERS])
+    return stripped(text[:at_most])

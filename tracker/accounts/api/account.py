@@ -14,7 +14,7 @@ from tracker.accounts.parameters import checked_names, names_of
 from tracker.accounts.services import AccountCall
 from tracker.accounts.time_zones import checked_zone
 from tracker.calendar import Calendar
-from tracker.clicks.sources import OWN_PARAMETERS
+from tracker.clicks.document import OWN_PARAMETERS
 from tracker.clock import now
 from tracker.conversions.account_rules import CachedRules
 from tracker.conversions.postbacks.parameters import MAX_VALUE
