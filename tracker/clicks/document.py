@@ -1,5 +1,6 @@
 """The document of a click in MongoDB, as the drain stores it, and the decoding of its texts."""
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated, Any, Final, Generic, NotRequired, TypedDict, TypeVar
 from uuid import UUID
@@ -137,6 +138,12 @@ NO_TEST: Final[dict[str, Any]] = {"test": None}
 
 ONLY_TESTS: Final[dict[str, Any]] = {"test": True}
 """The condition of the index `clicks.tests`."""
+
+
+def sent_parameters(document: Mapping[str, Any]) -> dict[str, str]:
+    """Return the sender's own parameters in a stored click or conversion, by name."""
+    found = [document[field].partition("=") for field in OWN_PARAMETERS if field in document]
+    return {name: value for name, _, value in found}
 
 
 def decoded(raw: str) -> str:

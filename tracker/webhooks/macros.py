@@ -53,6 +53,7 @@ MACROS: Final[Mapping[str, str]] = {
 _NAMED: Final[Mapping[str, str]] = {
     "metadata.<key>": "one field of the conversion's metadata",
     "query.<name>": "one parameter of the click's query",
+    "parameter:<name>": "one of the account's own parameters, as stored with the click",
 }
 """Macros with the name of a field or parameter, by pattern."""
 

@@ -30,6 +30,7 @@ CLICK_ROW = make_click_document(
     browser="Firefox",
     referrer="https://news.example/gr\u00c3\u00b6\u00c3\u009fe",
     user_agent="x",
+    parameter_2="sub1=a=b ü",
     query="s=demo&utm_source=news+letter&a=1&a=2&empty=&gr%C3%B6%C3%9Fe=%c3%bc&x=\u00c3\u00bc",
 )
 PENDING = make_event_document(
@@ -131,10 +132,13 @@ def test_every_macro_has_its_value_digit_by_digit() -> None:
         ("query.empty", ""),
         ("query.größe", "ü"),
         ("query.x", "ü"),
+        ("parameter:sub1", "a=b ü"),
+        ("parameter:sub1|upper", "A=B Ü"),
+        ("parameter:sub", None),
         *((macro, None) for macro in ("query.none", "query.", "other.x", "none")),
     ],
 )
-def test_a_key_of_the_metadata_and_a_parameter_of_the_query_are_found(
+def test_a_key_of_the_metadata_and_a_parameter_of_the_query_or_the_account_are_found(
     macro: str, value: Any
 ) -> None:
     assert values().get(macro) == value

@@ -40,6 +40,7 @@ def sample_texts(values: MacroValues) -> dict[str, str]:
     named = {
         "metadata.<key>": next(iter(values.metadata.values())),
         "query.<name>": next(iter(values.query.values())),
+        "parameter:<name>": next(iter(values.parameters.values())),
         "<macro>|lower": values.get("country|lower"),
         "<macro>|upper": values.get("device|upper"),
         "<macro>|text": values.get("value|text"),
@@ -79,6 +80,7 @@ def sample_values(account_id: UUID, base_host: str, is_updated: bool = True) -> 
         "link_id": new_id(),
         "referrer": "https://example.com/",
         "query": "utm_source=sample",
+        "parameter_0": "sub1=sample",
     }
     link = {
         **owned,

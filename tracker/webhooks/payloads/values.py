@@ -15,7 +15,7 @@ import msgspec
 from bson import Decimal128
 
 from tracker import visitor_dimensions
-from tracker.clicks.document import decoded
+from tracker.clicks.document import decoded, sent_parameters
 from tracker.clock import iso
 from tracker.conversions.corrections.status import Status, is_click_key
 from tracker.syntax.strict_json import parse_json
@@ -36,6 +36,7 @@ class MacroValues(msgspec.Struct, frozen=True, kw_only=True):
     fields: Mapping[str, Any]
     metadata: Mapping[str, Any]
     query: Mapping[str, str]
+    parameters: Mapping[str, str] = {}
 
     def get(self, macro: str) -> Any:
         """Return a macro's value in the form that it asks for, or None."""
@@ -46,6 +47,8 @@ class MacroValues(msgspec.Struct, frozen=True, kw_only=True):
     def _named(self, macro: str) -> Any:
         if macro in self.fields:
             return self.fields[macro]
+        if macro.startswith("parameter:"):
+            return self.parameters.get(macro.removeprefix("parameter:"))
         prefix, _, name = macro.partition(".")
         return self.query.get(name) if prefix == "query" else _at_path(self.metadata, name)
 
@@ -74,7 +77,12 @@ def values_of(
         "metadata": metadata,
     }
     query = _query(click["query"]) if click else {}
-    return MacroValues(fields=fields, metadata=metadata or {}, query=query)
+    return MacroValues(
+        fields=fields,
+        metadata=metadata or {},
+        query=query,
+        parameters=sent_parameters(click or conversion),
+    )
 
 
 def _at_path(metadata: Mapping[str, Any], name: str) -> Any:
