@@ -5,7 +5,13 @@ from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
 
-from tracker.clicks.document import FIELD_DEFAULTS, ONLY_TESTS, ClickValues
+from tracker.clicks.document import (
+    FIELD_DEFAULTS,
+    ONLY_TESTS,
+    OWN_PARAMETERS,
+    ClickValues,
+    sent_parameters,
+)
 from tracker.feeds.arrivals import FeedName, click_ids
 from tracker.feeds.filter import Conditions, FeedFilter, conditions_for_clicks
 from tracker.feeds.kind import FeedKind, LinkIds, ScanRange, link_conditions
@@ -24,10 +30,12 @@ class StoredClick(ClickValues[datetime], frozen=True, kw_only=True):
     domain_name: str
     unique: bool
     test: bool
+    parameters: dict[str, str]
 
 
 def _row(document: Mapping[str, Any]) -> StoredClick:
-    return as_struct(StoredClick, {**FIELD_DEFAULTS, **document})
+    parameters = sent_parameters(document)
+    return as_struct(StoredClick, {**FIELD_DEFAULTS, **document, "parameters": parameters})
 
 
 def _entries(packed: bytes) -> Sequence[tuple[UUID, None]]:
@@ -51,7 +59,10 @@ def _scan(
 CLICKS: Final = FeedKind(
     FeedName.CLICKS,
     "clicks",
-    [name for name in StoredClick.__struct_fields__ if name != "id"],
+    [
+        *(one for one in StoredClick.__struct_fields__ if one not in ("id", "parameters")),
+        *OWN_PARAMETERS,
+    ],
     UUID(int=0),
     _row,
     _entries,

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from bson import Decimal128
 
-from tracker.clicks.document import ConversionClickValues
+from tracker.clicks.document import OWN_PARAMETERS, ConversionClickValues, sent_parameters
 from tracker.conversions.corrections.status import Status, is_click_key
 from tracker.conversions.document import COUNTED, Attribution
 from tracker.conversions.rules import Rule
@@ -57,11 +57,13 @@ class StoredConversion(ConversionClickValues, frozen=True, kw_only=True):
     last_repeat_at: datetime | None = None
     changes: Sequence[Any] = ()
     revision: int = 0
+    parameters: dict[str, str]
 
 
 def row_of(document: Mapping[str, Any]) -> StoredConversion:
     # MongoDB returns large numbers in a type of its own.
-    shown = {**document, "_id": int(document["_id"])}
+    parameters = sent_parameters(document)
+    shown = {**document, "_id": int(document["_id"]), "parameters": parameters}
     shown |= {name: _money(document.get(name)) for name in ("value", "payout", "refunded_value")}
     if is_click_key(document.get("transaction_id") or ""):
         del shown["transaction_id"]
@@ -87,8 +89,10 @@ def _scan(
     return ScanRange("log", [own, *wanted.times], others)
 
 
+_DERIVED: Final = ("id", "changes", "parameters")
 _FIELDS: Final = [
-    name for name in StoredConversion.__struct_fields__ if name not in ("id", "changes")
+    *(one for one in StoredConversion.__struct_fields__ if one not in _DERIVED),
+    *OWN_PARAMETERS,
 ]
 
 _HISTORY: Final = ("changes", "report", "revision", CORRECTING)

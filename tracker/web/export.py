@@ -4,7 +4,7 @@ A row of the endpoint table declares an export, and `web/export_stream` sends it
 `Endpoint.as_file` have no other answer: a generated client knows one type for each operation.
 """
 
-from collections.abc import AsyncGenerator, Callable, Collection, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Sequence
 from typing import Annotated, Any, Final, Literal, NamedTuple
 
 import msgspec
@@ -12,6 +12,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from tracker.errors import BadRequest
 from tracker.syntax.accept import prefers
+from tracker.web.export_rows import CsvColumn
 
 FileFormat = Literal["csv", "ndjson"]
 
@@ -47,6 +48,7 @@ class Export(NamedTuple):
     - `rows` yields all rows of a Call in pieces, maybe empty. A piece is fetched once the one
       before is sent, which bounds the memory. An error before the first piece is answered.
     - `columns` returns the columns to show, if not all of `record`.
+    - `account_columns` returns further ones, which differ between accounts.
     - `without` are fields of the request that an export does not take, besides `page`.
     - `body` is for the endpoint with the file alone, if it is another.
     """
@@ -56,6 +58,7 @@ class Export(NamedTuple):
     record: type[msgspec.Struct]
     rows: Callable[[Any], AsyncGenerator[Sequence[msgspec.Struct], None]]
     columns: Callable[[Any], Sequence[str]] | None = None
+    account_columns: Callable[[Any], Awaitable[Sequence[CsvColumn]]] | None = None
     without: tuple[str, ...] = ("cursor", "since")
     body: type[msgspec.Struct] | None = None
 

@@ -4,7 +4,7 @@ CSV is made by columns, whose values are mostly of one type: a row of links take
 time that it takes value by value.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
 from functools import cache
 from operator import attrgetter
@@ -13,7 +13,7 @@ from uuid import UUID
 
 import msgspec
 from msgspec import UNSET, UnsetType
-from msgspec.inspect import StructType, type_info
+from msgspec.inspect import DictType, StructType, type_info
 
 from tracker.syntax.csv_text import csv_fields, csv_lines
 from tracker.web.parameters import union_types
@@ -45,7 +45,7 @@ _TEXTS: Final[Mapping[type, _Texts]] = {
 
 
 class CsvColumn(NamedTuple):
-    """A column of CSV: its name, and the attributes that lead to its value."""
+    """A column of CSV: its name, and the attributes or keys that lead to its value."""
 
     name: str
     path: tuple[str, ...]
@@ -61,12 +61,18 @@ class RowEncoder(NamedTuple):
 NDJSON: Final = RowEncoder(b"", _JSON.encode_lines)
 
 
-def csv_encoder(record: type[msgspec.Struct], names: Sequence[str] | None) -> RowEncoder:
-    """Return an encoder of records of one type as CSV, with these columns, or all."""
+def csv_encoder(
+    record: type[msgspec.Struct], names: Sequence[str] | None, further: Iterable[CsvColumn] = ()
+) -> RowEncoder:
+    """Return an encoder of records of one type as CSV, with these columns, or all, and `further`.
+
+    Only `further` can have the values of a mapping.
+    """
     columns = columns_of(record)
     if names is not None:
         by_name = {column.name: column for column in columns}
         columns = tuple(by_name[name] for name in names)
+    columns = (*columns, *further)
 
     def encode(rows: Sequence[msgspec.Struct]) -> bytes:
         return csv_lines([_texts(_values(rows, column.path)) for column in columns])
@@ -76,13 +82,15 @@ def csv_encoder(record: type[msgspec.Struct], names: Sequence[str] | None) -> Ro
 
 @cache
 def columns_of(record: type[msgspec.Struct]) -> tuple[CsvColumn, ...]:
-    """Return the columns of a record: its fields, and the fields of structs in it."""
+    """Return the columns of a record: its fields, and those of structs in it, without mappings."""
     return tuple(_columns(cast("StructType", type_info(record))))
 
 
 def _columns(struct: StructType) -> list[CsvColumn]:
     columns = []
     for field in struct.fields:
+        if any(isinstance(one, DictType) for one in union_types(field.type)):
+            continue
         inner = _struct_in(field.type)
         of_inner = _columns(inner) if inner is not None else [CsvColumn("", ())]
         columns += [
@@ -101,8 +109,12 @@ def _values(records: Sequence[Any], path: Sequence[str]) -> list[Any]:
     first, *inner = path
     records = list(map(attrgetter(first), records))
     for name in inner:
-        records = [None if one is None or one is UNSET else getattr(one, name) for one in records]
+        records = [None if one is None or one is UNSET else _part(one, name) for one in records]
     return records
+
+
+def _part(of: Any, name: str) -> Any:
+    return of.get(name) if isinstance(of, dict) else getattr(of, name)
 
 
 def _texts(values: list[Any]) -> list[str]:

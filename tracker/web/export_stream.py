@@ -94,8 +94,10 @@ class ExportStream:
     async def _write(self) -> None:
         encoder = NDJSON
         if self._format == "csv":
-            names = self._export.columns(self._call) if self._export.columns else None
-            encoder = csv_encoder(self._export.record, names)
+            export, call = self._export, self._call
+            names = export.columns(call) if export.columns else None
+            further = await export.account_columns(call) if export.account_columns else ()
+            encoder = csv_encoder(export.record, names, further)
         async with aclosing(self._export.rows(self._call)) as found:
             async for rows in found:
                 await self._call.web.pacing.wait_turn()

@@ -14,6 +14,9 @@ from tracker.web.schema import Timestamp
 
 Record = TypeVar("Record", bound=msgspec.Struct)
 
+SentParameters = Annotated[
+    dict[str, str], Meta(description="the account's own parameters, by name")
+]
 IsTest = Annotated[bool, Meta(description="whether the account made it as a test; not counted")]
 
 
@@ -45,6 +48,7 @@ class ClickRecord(ClickFields, frozen=True, kw_only=True):
         Meta(description=f"conversions that count; {MAX_COUNTED:,} stands for as many or more"),
     ]
     test: IsTest
+    parameters: SentParameters
 
 
 class ConversionClick(ClickFields, frozen=True, kw_only=True):

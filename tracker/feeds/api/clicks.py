@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from tracker.calendar import Calendar
 from tracker.clicks.document import decoded
 from tracker.feeds.api.click_records import ClickFields, ClickLink, ClickRecord, record_in
-from tracker.feeds.api.feed_request import all_of_feed, page_of_feed
+from tracker.feeds.api.feed_request import all_of_feed, page_of_feed, parameter_columns
 from tracker.feeds.api.schema import FeedAnswer, FeedQuery
 from tracker.feeds.arrivals import FeedName
 from tracker.feeds.clicks import StoredClick
@@ -80,6 +80,7 @@ def click_record(kind: type[Record], click: StoredClick, **others: object) -> Re
         "Export all clicks that pass the filters, as CSV or NDJSON",
         ClickRecord,
         lambda call: all_of_feed(call, call.services.click_feed, _show),
+        account_columns=parameter_columns,
     ),
 )
 async def list_clicks(call: FeedCall[ListClicks, Nothing]) -> FeedAnswer[ClickRecord]:

@@ -18,7 +18,12 @@ from tracker.feeds.api.conversion_schema import (
     ListConversions,
     ListedConversion,
 )
-from tracker.feeds.api.feed_request import account_currency, all_of_feed, page_of_feed
+from tracker.feeds.api.feed_request import (
+    account_currency,
+    all_of_feed,
+    page_of_feed,
+    parameter_columns,
+)
 from tracker.feeds.api.schema import FeedAnswer
 from tracker.feeds.conversions import StoredConversion
 from tracker.feeds.services import FeedCall, FeedServices
@@ -96,6 +101,7 @@ async def listed(
         "Export all conversions that pass the filters, as CSV or NDJSON",
         ListedConversion,
         lambda call: all_of_feed(call, call.services.conversion_feed, listed),
+        account_columns=parameter_columns,
     ),
 )
 async def list_conversions(

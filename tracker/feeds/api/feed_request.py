@@ -5,6 +5,7 @@ from typing import Any, Final, TypeVar
 
 from msgspec import Struct, structs
 
+from tracker.accounts.parameters import names_of
 from tracker.calendar import DEFAULT_ZONE, calendar_of
 from tracker.clock import iso
 from tracker.conversions.corrections.status import is_click_key
@@ -15,6 +16,7 @@ from tracker.feeds.kind import Row
 from tracker.feeds.page import PageStart, TimePosition
 from tracker.feeds.services import FeedCall
 from tracker.web.call import Nothing
+from tracker.web.export_rows import CsvColumn
 from tracker.web.export_stream import pieces
 
 _ROWS_AT_ONCE: Final = 500
@@ -50,6 +52,12 @@ async def feed_filter(call: FeedCall[Any, Nothing]) -> FeedFilter:
 
 async def account_currency(call: FeedCall[Any, Any]) -> str | None:
     return (await call.services.conversions.account_rules.cached(call.account_id)).currency
+
+
+async def parameter_columns(call: FeedCall[Any, Any]) -> list[CsvColumn]:
+    account = await call.services.accounts.accounts.find(call.account_id)
+    names = names_of(account.parameters) if account else []
+    return [CsvColumn(f"parameter:{name}", ("parameters", name)) for name in names]
 
 
 async def page_of_feed(
