@@ -5,7 +5,7 @@ A client's text is only ever a value in a condition, never an operator or a fiel
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 from uuid import UUID
 
 import msgspec
@@ -13,8 +13,8 @@ import msgspec
 from tracker.clicks.document import NO_TEST, ONLY_TESTS
 from tracker.conversions.corrections.status import Status
 from tracker.conversions.document import Attribution
-from tracker.reports.counted import COUNTED_FIELDS, CountedField, wanted_values
-from tracker.reports.dimensions import EVENT, NO_KEY
+from tracker.reports.counted import COUNTED_FIELDS, wanted_values
+from tracker.reports.dimensions import EVENT, NO_KEY, NO_VALUE
 from tracker.reports.query import Bots, FilterValue
 from tracker.visitor_dimensions import UNKNOWN
 
@@ -25,11 +25,20 @@ _OF_NO_CLICK: Final = {"link_id": None}
 """Matches conversions without a click: they lack this field."""
 
 
+class WantedParameter(NamedTuple):
+    """The wanted values of one of the sender's own parameters, and the field that has them."""
+
+    field: str
+    name: str
+    values: Sequence[str]
+
+
 class FeedFilter(msgspec.Struct, frozen=True, kw_only=True):
     """A filter of a feed. By default everything passes.
 
     - `first` and `last` are times, both included.
     - `values` has the wanted values by dimension, as in reports; `event` is for conversions only.
+    - `parameters` are the sender's own.
     - `all_tags`: links must have all tags, not just one.
     - `bots` is as in reports, but `exclude` removes no conversions. `tests` is for clicks only.
     - `attributions`, `statuses` and `currencies` are for conversions; all pass if one is empty.
@@ -40,6 +49,7 @@ class FeedFilter(msgspec.Struct, frozen=True, kw_only=True):
     first: datetime | None = None
     last: datetime | None = None
     values: Mapping[str, Sequence[FilterValue]] = {}
+    parameters: Sequence[WantedParameter] = ()
     all_tags: bool = False
     bots: Bots = "include"
     tests: Tests = "include"
@@ -85,7 +95,7 @@ _TESTS: Final[Mapping[Tests, Conditions]] = {
 
 def conditions_for_clicks(wanted: FeedFilter, host: str) -> Conditions:
     """Return the conditions for the values of clicks, without time and link."""
-    fields = [{one.field: {"$in": values}} for one, values in _stored_values(wanted, host)]
+    fields = [own for own, _, _ in _of_values(wanted, host)]
     return [*_BOTS[wanted.bots], *_TESTS[wanted.tests], *fields]
 
 
@@ -95,11 +105,9 @@ def conditions_for_conversions(wanted: FeedFilter, host: str) -> Conditions:
     A conversion without a click is `unknown` in all values of clicks.
     """
     found = list(_BOTS["only"]) if wanted.bots == "only" else []
-    for one, values in _stored_values(wanted, host):
-        own: dict[str, Any] = {one.field: {"$in": values}}
-        if one.absent != UNKNOWN and None in values:
-            own = {"$and": [own, {"link_id": {"$ne": None}}]}
-        found.append({"$or": [own, _OF_NO_CLICK]} if UNKNOWN in values else own)
+    for own, without_value, without_click in _of_values(wanted, host):
+        of_click = {"$and": [own, {"link_id": {"$ne": None}}]} if without_value else own
+        found.append({"$or": [of_click, _OF_NO_CLICK]} if without_click else of_click)
     if configs := wanted.values.get(EVENT):
         ids = [None if one == NO_KEY[EVENT] else UUID(str(one)) for one in configs]
         found.append({"event_config_id": {"$in": ids}})
@@ -111,12 +119,27 @@ def conditions_for_conversions(wanted: FeedFilter, host: str) -> Conditions:
     return found
 
 
-def _stored_values(
-    wanted: FeedFilter, host: str
-) -> Iterator[tuple[CountedField, Sequence[str | None]]]:
-    """Yield the stored values of each filter; None stands for a missing field."""
+def _of_values(wanted: FeedFilter, host: str) -> Iterator[tuple[dict[str, Any], bool, bool]]:
+    """Yield each filter's condition of clicks, and whether two kinds of conversions pass it.
+
+    Conversions of clicks without a value, and those without a click.
+    """
     for name, given in wanted.values.items():
         counted, values = wanted_values(name, given, host)
         if counted in COUNTED_FIELDS:
-            one = COUNTED_FIELDS[counted]
-            yield one, [*values, None] if one.absent in values else values
+            field, absent = COUNTED_FIELDS[counted]
+            stored = [*values, None] if absent in values else values
+            own = {field: {"$in": stored}}
+            yield own, absent != UNKNOWN and absent in values, UNKNOWN in values
+    for one in wanted.parameters:
+        yield _of_parameter(one), NO_VALUE in one.values, UNKNOWN in one.values
+
+
+def _of_parameter(wanted: WantedParameter) -> dict[str, Any]:
+    """Return the condition of clicks. The field may have a value of an earlier name."""
+    field, begin = wanted.field, f"{wanted.name}="
+    own: dict[str, Any] = {field: {"$in": [f"{begin}{value}" for value in wanted.values]}}
+    if NO_VALUE not in wanted.values:
+        return own
+    after = f"{wanted.name}{chr(ord('=') + 1)}"
+    return {"$or": [own, {field: {"$not": {"$gte": begin, "$lt": after}}}]}

@@ -17,13 +17,14 @@ from tracker.feeds.storing_order import MAX_AGE_DAYS
 from tracker.feeds.storing_order import MAX_EXAMINED as MAX_EXAMINED_STORED
 from tracker.feeds.time_order import MAX_EXAMINED
 from tracker.links.hostnames import canonical_hostname
+from tracker.links.options import CLICK_PARAMETER
 from tracker.reports.api.filters import described, values_of
 from tracker.reports.counted import COUNTED_FIELDS
 from tracker.reports.dimensions import FILTERS, LINK, OF_EVENTS, TAG
 from tracker.reports.query import Bots
 from tracker.web.export import FormatIn
-from tracker.web.limits import DEFAULT_PAGE_SIZE
-from tracker.web.schema import AccountId, Day, PageSize, Timestamp, parse_day
+from tracker.web.limits import DEFAULT_PAGE_SIZE, MAX_FILTER_VALUES
+from tracker.web.schema import AccountId, Day, FilterText, PageSize, Timestamp, parse_day
 
 _FIRST_DAY, _LAST_DAY = date(1970, 1, 2), date(9998, 12, 31)
 
@@ -96,6 +97,17 @@ class FeedQuery(_Filters, kw_only=True):
             "(exclude; their conversions are not), or shown alone (only)"
         ),
     ] = "include"
+    parameter: Annotated[
+        dict[str, Annotated[list[FilterText], Meta(max_length=MAX_FILTER_VALUES)]],
+        Meta(
+            description="`parameter:<name>`: values of one of the account's own parameters; none: "
+            "clicks without one",
+            extra_json_schema={
+                "propertyNames": {"pattern": f"^parameter:{CLICK_PARAMETER.pattern}$"},
+                "additionalProperties": {"type": "string"},
+            },
+        ),
+    ] = field(default_factory=dict)
     format: FormatIn = UNSET
 
     def __post_init__(self) -> None:
