@@ -11,6 +11,7 @@ from tests.factories import create_member, create_person
 from tracker.access.principal import Author
 from tracker.access.roles import Role
 from tracker.accounts.accounts import Account
+from tracker.accounts.parameters import names_of
 from tracker.service.services import Services
 
 
@@ -129,6 +130,22 @@ async def test_the_account_chooses_the_parameter_that_says_what_a_click_cost(
             found = await services.accounts.accounts.find(account.id)
             assert found is not None
             assert (found.cost_parameter or "") == sent
+
+
+async def test_the_account_names_the_senders_own_parameters(
+    open_console: OpenConsole, services: Services, account: Account
+) -> None:
+    async with open_console("/console/settings/account", "400 (Bad Request)") as page:
+        form = page.locator("form", has=page.get_by_role("heading", name="Own parameters"))
+        for sent, shown in (("gclid", "gclid has a meaning of its own"), ("sub1 place", "")):
+            await form.get_by_label("Own parameters").fill(sent)
+            await form.get_by_role("button", name="Save").click()
+            await expect(form.get_by_text(shown).first).to_be_visible()
+        await expect(page.get_by_text("Saved")).to_be_visible()
+        await expect(form.get_by_label("Own parameters")).to_have_value("sub1, place")
+    found = await services.accounts.accounts.find(account.id)
+    assert found is not None
+    assert names_of(found.parameters) == ["sub1", "place"]
 
 
 async def test_the_time_zone_changes_with_a_day_that_is_named(

@@ -10,6 +10,7 @@ from tracker.access.roles import SCOPES_OF, Role
 from tracker.access.session_cookie import SessionCookie
 from tracker.access.sessions import Session, SessionClient
 from tracker.accounts.members import Member, MembershipRecord
+from tracker.accounts.parameters import names_of
 from tracker.accounts.self_service import Requester
 from tracker.accounts.services import AccountCall, AccountServices
 from tracker.accounts.totp import MAX_CODE_CHARACTERS
@@ -53,6 +54,7 @@ class SessionAccount(msgspec.Struct, kw_only=True):
     time_zone: Annotated[str, Meta(description="IANA name; the zone of days and hours in reports")]
     today: Annotated[Day, Meta(description="the day that it is in this zone")]
     currency: Annotated[str | None, Meta(description="ISO 4217; null: units of the senders")]
+    parameters: Annotated[list[str], Meta(description="the sender's own, by their names")]
 
 
 class SessionRecord(msgspec.Struct, kw_only=True):
@@ -111,6 +113,7 @@ async def session_record(services: AccountServices, session: Session) -> Session
             time_zone=calendar.zone_at(at),
             today=calendar.day_of(at).isoformat(),
             currency=(await services.conversions.account_rules.stored(account.id)).currency,
+            parameters=names_of(account.parameters),
         ),
         role=current.role,
         scopes=None if scopes is None else list(scopes),

@@ -68,14 +68,22 @@ function Forms({ account, onChanged }) {
       text=${account.cost_parameter ?? ""}
       change=${(text) => change({ cost_parameter: text || null })}
     />
+    <${OptionalField}
+      key=${`own ${account.parameters}`}
+      title="Own parameters"
+      name="parameters"
+      hint="Up to ten parameters of a visitor's address, such as sub1, placement. Reports count by their values from then on"
+      text=${account.parameters.join(", ")}
+      change=${(text) => change({ parameters: text.split(/[\s,]+/).filter(Boolean) })}
+    />
     <${RulesForm} rules=${account.conversion_rules} change=${change} />
   </div>`;
 }
 
 /** Show the account as it is now in the session. */
-function remember({ id, name, time_zone }) {
+function remember({ id, name, time_zone, parameters }) {
   const accounts = session.value.accounts.map((one) => (one.id === id ? { ...one, name } : one));
-  const account = { ...session.value.account, name, time_zone };
+  const account = { ...session.value.account, name, time_zone, parameters };
   session.value = { ...session.value, account, accounts };
 }
 
