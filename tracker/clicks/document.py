@@ -59,7 +59,17 @@ class OwnParameterFields(TypedDict, total=False):
     parameter_9: str
 
 
-class ClickDocument(VisitorFields, SourceFields, OwnParameterFields, CostFields):
+class DecidedFields(TypedDict, total=False):
+    """The rule and the variant that decided a click's destination (`links/rules`).
+
+    A click of a link without rules has neither. One that no rule decided has no rule.
+    """
+
+    rule_id: bytes
+    variant_id: bytes
+
+
+class ClickDocument(VisitorFields, SourceFields, OwnParameterFields, DecidedFields, CostFields):
     """A stored click. Ids are the 16 bytes of a UUID.
 
     - `unique`: the visitor's first on the link and day.
@@ -123,6 +133,7 @@ class ClickValues(VisitorValues[At], Generic[At], frozen=True, kw_only=True):
 
 
 OWN_PARAMETERS: Final = tuple(OwnParameterFields.__annotations__)
+DECIDED: Final = tuple(DecidedFields.__annotations__)
 
 FIELD_DEFAULTS: Final[dict[str, Any]] = {
     **dict.fromkeys(NAMES, UNKNOWN),

@@ -104,6 +104,8 @@ class Enrichment:
             document.update(_own(click.query, own))  # type: ignore[typeddict-item]
         if _IN_EACH_AD_ID in click.query and (ad_ids := _ad_ids(click.query)):
             document["ad_ids"] = ad_ids
+        if click.rule_id is not None or click.variant_id is not None:
+            document.update(_decided(click))  # type: ignore[typeddict-item]
         if self._store_ip:
             document["address"] = click.address
         if click.test:
@@ -139,6 +141,11 @@ def _cost(click: Click, name: str | None) -> CostFields:
 def _money(text: str) -> Decimal128 | None:
     cost = cost_in(text)
     return None if cost is None else Decimal128(cost)
+
+
+def _decided(click: Click) -> dict[str, bytes]:
+    ids = {"rule_id": click.rule_id, "variant_id": click.variant_id}
+    return {name: shared_id(one) for name, one in ids.items() if one is not None}
 
 
 def _own(query: str, fields: Mapping[str, str]) -> dict[str, str]:

@@ -10,8 +10,10 @@ from bson import Decimal128
 from tracker import visitor_dimensions
 from tracker.clicks import sources
 from tracker.clicks.document import (
+    DECIDED,
     OWN_PARAMETERS,
     ClickDocument,
+    DecidedFields,
     OwnParameterFields,
     SourceFields,
     VisitorFields,
@@ -95,7 +97,7 @@ class StoredReport(TypedDict, total=False):
     currency: str
 
 
-class _OptionalFields(VisitorFields, SourceFields, OwnParameterFields, total=False):
+class _OptionalFields(VisitorFields, SourceFields, OwnParameterFields, DecidedFields, total=False):
     """Fields that only some conversions have.
 
     - From `link_id` to `click_at`, and the dimensions: values of the attributed click.
@@ -164,9 +166,9 @@ def changed(conversion: ConversionDocument, fields: ConversionFields) -> Convers
 
 
 DIMENSIONS: Final = ("link_id", "domain_name", *visitor_dimensions.NAMES, "bot")
-"""A conversion copies these fields from its click, besides its source and own parameters."""
+"""A conversion copies these fields from its click, besides the source, own parameters, and rule."""
 
-_COPIED: Final = (*DIMENSIONS, *sources.FIELDS, *OWN_PARAMETERS)
+_COPIED: Final = (*DIMENSIONS, *sources.FIELDS, *OWN_PARAMETERS, *DECIDED)
 
 _OF_CLICK: Final = frozenset((*_COPIED, "click_at"))
 
