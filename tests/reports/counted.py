@@ -6,6 +6,7 @@ from decimal import Context, Decimal, localcontext
 from typing import Any, get_args
 
 from tests.reports.history import HOME, History
+from tracker.clicks.document import OWN_PARAMETERS
 from tracker.clicks.sources import SOURCES
 from tracker.reports.query import CurrencyMeasures, GroupBy, Measures, ReportQuery
 
@@ -72,6 +73,7 @@ def keys_of(history: History, host: str, one: Document) -> Keys:
     absent = "unknown" if is_event and link_id is None else None
     keys |= {
         **{one_of.name: [one.get(one_of.field) or absent or one_of.absent] for one_of in SOURCES},
+        **{name: [own_value(one.get(name, ""), absent or "none")] for name in OWN_PARAMETERS},
         "bot": [one.get("bot") or absent or "none"],
         "week": [day - timedelta(days=day.weekday())],
         "month": [f"{day:%Y-%m}"],
@@ -87,6 +89,12 @@ def keys_of(history: History, host: str, one: Document) -> Keys:
         "currency": [one.get("currency", HOME)] if "status" in one else [],
     }
     return {name: list(map(str, values)) for name, values in keys.items()}
+
+
+def own_value(stored: str, absent: str) -> str:
+    """Return the value of a parameter that still has its name."""
+    name, _, value = stored.partition("=")
+    return value if name in ("sub1", "zone") else absent
 
 
 def measures(

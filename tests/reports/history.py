@@ -40,6 +40,13 @@ SOURCES = {
     "utm_term": (None, "shoes"),
     "utm_content": (None, "a=b&c"),
 }
+OWN: dict[str, tuple[str | None, ...]] = {
+    "parameter_0": ("sub1=a", "sub1=b=c", "old=a", "old=", None, None),
+    "parameter_1": ("gone=a", None),
+    "parameter_2": ("zone=7", "zone=unknown", None),
+}
+"""The sender's own parameters. The first position was that of another name, the second is again."""
+POSITIONS = [{"name": "sub1"}, {"name": "gone", "removed": True}, {"name": "zone"}]
 HOME, FOREIGN = "EUR", ("USD", "JPY")
 MONEY = ("0.000000001", "0.0000000005", "19.99", "-3", "1E+15", "12345678901234.123456789", "0")
 
@@ -73,7 +80,7 @@ async def made(
     """Store a history. Without `restated` all conversions are approved, in its own currency."""
     account_id, other_id = new_id(), new_id()
     await services.stores.mongodb["accounts"].insert_one(
-        {"_id": account_id, "name": "History", "currency": HOME}
+        {"_id": account_id, "name": "History", "currency": HOME, "parameters": POSITIONS}
     )
     tag_ids = [(await services.links.tags.create(account_id, name)).id for name in "abc"]
     links = [
@@ -205,21 +212,30 @@ def _click(random: Random, link: Any) -> dict[str, Any]:
 def _click_of(random: Random, account_id: UUID, link_id: UUID, domain_name: str) -> dict[str, Any]:
     bot = random.choice([None, None, None, "crawler", "prefetch"])
     at = _moment(random)
-    return make_click_document(
-        account_id=account_id,
-        link_id=link_id,
-        at=at,
-        **COSTS[at.second % len(COSTS)],
-        domain_name=domain_name,
-        **{name: random.choice(values) for name, values in VALUES.items()},
-        bot=bot,
-        unique=bot is None and random.random() < 0.6,
-        **({"test": True} if random.random() < 0.1 else {}),
-    ) | {
-        name: value
-        for name, values in SOURCES.items()
-        if (value := random.choice(values)) is not None
-    }
+    return (
+        make_click_document(
+            account_id=account_id,
+            link_id=link_id,
+            at=at,
+            **COSTS[at.second % len(COSTS)],
+            domain_name=domain_name,
+            **{name: random.choice(values) for name, values in VALUES.items()},
+            bot=bot,
+            unique=bot is None and random.random() < 0.6,
+            **({"test": True} if random.random() < 0.1 else {}),
+        )
+        | {
+            name: value
+            for name, values in SOURCES.items()
+            if (value := random.choice(values)) is not None
+        }
+        | _own(at)
+    )
+
+
+def _own(at: datetime) -> dict[str, str]:
+    drawn = {name: values[at.minute // 3 % len(values)] for name, values in OWN.items()}
+    return {name: value for name, value in drawn.items() if value is not None}
 
 
 def _event(
@@ -274,7 +290,7 @@ def _joined(click: dict[str, Any]) -> Attribution:
 
 def _of_click(click: dict[str, Any]) -> dict[str, Any]:
     """Return what an event takes over from its click."""
-    return {name: click[name] for name in (*DIMENSIONS, *SOURCES) if name in click}
+    return {name: click[name] for name in (*DIMENSIONS, *SOURCES, *OWN) if name in click}
 
 
 def _money(random: Random) -> Decimal128 | None:

@@ -29,7 +29,6 @@ from tracker.journal.backlog import Backlog
 from tracker.journal.overflow import BEHIND_MS
 from tracker.loops import sleep_in_step
 from tracker.reports import arrays
-from tracker.reports.counted import COUNTED_DIMENSIONS
 from tracker.reports.dimensions import DOCUMENT_KINDS
 from tracker.reports.joint_counts.due_accounts import DueAccounts, StoredTally
 from tracker.reports.joint_counts.hour_so_far import STORING_TIME
@@ -175,7 +174,7 @@ class JointCounting:
             counts = JointTables(run, run.scope)
             try:
                 with pymongo.timeout(RECOUNT_SECONDS):
-                    await counts.tables(COUNTED_DIMENSIONS, [period])
+                    await counts.tables(run.scope.dimensions, [period])
             except OperationFailure as error:
                 _log_refusal(account_id, error, period=period.key)
                 return False
@@ -198,7 +197,7 @@ class JointCounting:
                 for hour in hours_of(calendar, day.first)
                 if hour.start <= run.at
             ]
-            missing = partial(missing_periods, run, COUNTED_DIMENSIONS)
+            missing = partial(missing_periods, run, run.scope.dimensions)
             found = await missing(over) + await missing(hours, LARGE_HOUR)
             return found, await _end_of_used(unfinished, run)
 

@@ -5,6 +5,7 @@ Schemas, filters, feeds, files and the console follow from its rows.
 - A *counted* dimension is a column of joint counts.
 - A *derived* one is computed from its `derived_from`: a counted dimension, or the day and hour.
 - A tag belongs to links, and is joined when a report is read.
+- The sender's own parameters are counted by position, and called `parameter:NAME` in the API.
 """
 
 import re
@@ -12,6 +13,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from tracker.clicks.bots import REASONS
+from tracker.clicks.document import OWN_PARAMETERS
 from tracker.clicks.sources import SOURCES, SourceDimension
 from tracker.errors import BadRequest
 from tracker.ids import parse_id
@@ -30,6 +32,12 @@ NO_EVENT: Final = ""
 
 NO_KEY: Final = {"link": UNKNOWN, "event": NO_VALUE}
 """The key of conversions without a link or an event configuration."""
+
+OTHERS: Final = "others"
+"""The values of an own parameter that are not among the largest of a day and link."""
+
+OWN_PREFIX: Final = "parameter:"
+"""The beginning of the names of own parameters in the API."""
 
 LINK: Final = "link"
 TAG: Final = "tag"
@@ -275,8 +283,20 @@ _ROWS: Final = (
     ),
 )
 
-DIMENSIONS: Final[Mapping[str, ReportDimension]] = {one.name: one for one in _ROWS}
-GROUPS: Final = tuple(DIMENSIONS)
+_OWN: Final = tuple(
+    ReportDimension(
+        name,
+        field=name,
+        absent=NO_VALUE,
+        names={NO_VALUE: "None", OTHERS: "Others"},
+        filter=Filter("as reports show them; none: clicks without it"),
+    )
+    for name in OWN_PARAMETERS
+)
+DIMENSIONS: Final[Mapping[str, ReportDimension]] = {one.name: one for one in (*_ROWS, *_OWN)}
+GROUPS: Final = tuple(one.name for one in _ROWS)
+"""Those of every account. `FILTERS` are too."""
+
 FILTERS: Final[Mapping[str, Filter]] = {one.name: one.filter for one in _ROWS if one.filter}
 FILTER_NAMES: Final = tuple(FILTERS)
 PICTURES: Final = ("map", "hour_of_week")

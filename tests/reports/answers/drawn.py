@@ -12,15 +12,15 @@ from tracker.reports.dimensions import FILTER_NAMES, FILTERS
 from tracker.reports.query import Bots, GroupBy, ReportQuery
 from tracker.service.services import Services
 
-GROUPS = get_args(GroupBy)
-
+OWN = ("parameter_0", "parameter_2")
+GROUPS = (*get_args(GroupBy), *OWN)
 
 HOST = "tracker.test"
 
 
 def drawn(random: Random, history: History, group_by: GroupBy) -> ReportQuery:
     first, last = sorted(random.choices(list(days()), k=2))
-    names = random.sample(FILTER_NAMES, random.choice([0, 0, 1, 1, 2, 3]))
+    names = random.sample([*FILTER_NAMES, *OWN], random.choice([0, 0, 1, 1, 2, 3]))
     return ReportQuery(
         account_id=history.account_id,
         first=first,
@@ -49,6 +49,8 @@ def values(random: Random, history: History, name: str) -> list[Any]:
             for one in SOURCES
         },
         **{name: [*one.choices] for name, one in FILTERS.items() if one.choices},
+        "parameter_0": ["a", "b=c", "none", "unknown", "other"],
+        "parameter_2": ["7", "none", "unknown"],
         "currency": [HOME, *FOREIGN, "GBP"],
         "domain": [*(name for name in DOMAINS if name), "unknown", "other.example"],
         **{name: [*values, "$device", "a.b", ""] for name, values in VALUES.items()},

@@ -34,7 +34,7 @@ _BY_LINK: Final = (LINK, TAG)
 _OTHERS: Final = [
     name
     for name in dict.fromkeys((*COUNTED_FIELDS, *FILTERS))
-    if name not in (*_BY_LINK, *OF_EVENTS)
+    if name in FILTERS and name not in (*_BY_LINK, *OF_EVENTS)
 ]
 
 

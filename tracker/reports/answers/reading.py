@@ -8,8 +8,9 @@
 - Tests: from their documents (`reports/answers/counting_of_tests`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import date, timedelta
+from functools import partial
 from typing import Final
 from uuid import UUID
 
@@ -18,7 +19,7 @@ from tracker.reports.answers.counting_of_tests import count_tests
 from tracker.reports.answers.selection import Selection
 from tracker.reports.answers.sums import measures_read
 from tracker.reports.columns import FURTHER, Columns
-from tracker.reports.counted import needed_for
+from tracker.reports.counted import needed_for, own_value, stored_values
 from tracker.reports.dimensions import (
     CURRENCY,
     DAY,
@@ -62,6 +63,9 @@ class Reading:
         self._selection = selection
         self._links = selection.links
         self.needed = needed_for(query.group_by, {*query.filters, *selection.crossed})
+        # The name of each own parameter that is needed, by its column.
+        own = {column: name for name, column in run.scope.own.items()}
+        self._own = {column: own[column] for column in self.needed if column in own}
         self._by_day = query.group_by in TIME or DAY in selection.crossed
         self.names = [*([DAY] if self._by_day else []), *self.needed]
 
@@ -81,6 +85,10 @@ class Reading:
         return columns.joined([table, others], self.names)
 
     def filtered(self, table: Columns) -> Columns:
+        """Return the rows of a table of stored values that pass the filters."""
+        for column, name in self._own.items():
+            shown = table.dimensions[column].mapped(partial(own_value, name))
+            table = table.with_column(column, shown)
         for name, values in self._selection.values.items():
             table = table.where(name, values)
         return table
@@ -160,7 +168,7 @@ class Reading:
     async def _counted(
         self, scope: ReportScope, by: Sequence[str], periods: Sequence[Period]
     ) -> list[Columns]:
-        wanted = {name: one for name, one in self._selection.values.items() if name in by}
+        wanted = self._stored_values(by)
         kinds: Sequence[DocumentKind] = DOCUMENT_KINDS
         if crossed := self._selection.crossed:
             kinds = ("events",) if CURRENCY in crossed else ("clicks",)
@@ -168,6 +176,16 @@ class Reading:
         if not self._by_day:
             return [table for _, table in tables]
         return [one.with_constant(DAY, period.first.isoformat()) for period, one in tables]
+
+    def _stored_values(self, by: Sequence[str]) -> Mapping[str, Collection[str]]:
+        """Return the stored values that pass the filters, except where too many do."""
+        found: dict[str, Collection[str]] = {}
+        for column, values in self._selection.values.items():
+            name = self._own.get(column)
+            stored = values if name is None else stored_values(name, values)
+            if column in by and stored is not None:
+                found[column] = stored
+        return found
 
     def _few_links(self) -> Sequence[UUID] | None:
         """Return the links to read; None for all. A filter may match too many links to name."""

@@ -4,10 +4,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 from uuid import UUID
 
+from msgspec.structs import replace
+
 from tracker.ids import id_text
 from tracker.reports.counted import wanted_values
 from tracker.reports.dimensions import CURRENCY, HOME_CURRENCY, LINK, TAG
 from tracker.reports.joint_counts.report_run import ReportRun
+from tracker.reports.joint_counts.scope import ReportScope
 from tracker.reports.query import ReportQuery
 from tracker.reports.threads import in_thread_if_large
 from tracker.stores.mongodb.documents import with_stored_ids
@@ -26,6 +29,18 @@ class Selection(NamedTuple):
     links: Sequence[UUID] | None
     values: Mapping[str, frozenset[str]]
     crossed: Sequence[str] = ()
+
+
+def resolved(scope: ReportScope, query: ReportQuery, field: str = "groupBy") -> ReportQuery:
+    """Return a query of the API with its own parameters as they are counted.
+
+    Raises BadRequest, which names the filter or the `field` of the group, for unknown ones.
+    """
+    filters = {
+        scope.dimension_of(f"filters.{name}", name): values
+        for name, values in query.filters.items()
+    }
+    return replace(query, group_by=scope.dimension_of(field, query.group_by), filters=filters)
 
 
 async def selection_of(run: ReportRun, query: ReportQuery) -> Selection:

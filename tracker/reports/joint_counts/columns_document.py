@@ -2,7 +2,8 @@
 
 The distinct values of a dimension are one text, one a line: no value holds a line break. Money is a
 text too, because it has no largest number. A large table becomes several documents. Measures that
-are zero are left out, and so is the currency where it is the account's.
+are zero are left out, and so are columns where all have the usual value. A table from before an
+account had an extra column lacks it.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -11,7 +12,9 @@ from typing import Any, Final
 
 from tracker.reports.arrays import np
 from tracker.reports.columns import MONEY, Codes, Column, Columns, Numbers, joined, passing
-from tracker.reports.dimensions import CURRENCY, HOME_CURRENCY
+from tracker.reports.counted import COUNTED_FIELDS, EXTRA_DIMENSIONS
+from tracker.reports.dimensions import CURRENCY, DOMAIN, HOME_CURRENCY
+from tracker.visitor_dimensions import UNKNOWN
 
 ROWS_PER_DOCUMENT: Final = 200_000
 """Rows of one document. With all dimensions they take some 5 MB; MongoDB allows 16."""
@@ -19,6 +22,11 @@ ROWS_PER_DOCUMENT: Final = 200_000
 MAX_BYTES: Final = 8_000_000
 """Approximate bytes of one document. Visitors choose the values, and may send new ones each
 time."""
+
+_USUAL: Final = {
+    CURRENCY: HOME_CURRENCY,
+    **{name: COUNTED_FIELDS[name].absent for name in EXTRA_DIMENSIONS},
+}
 
 _TYPES: Final = ("<u1", "<u2", "<u4", "<i8")
 
@@ -52,7 +60,7 @@ def _document(part: Columns) -> dict[str, Any]:
 
 
 def _is_left_out(name: str, column: Column) -> bool:
-    return name == CURRENCY and column.values == [HOME_CURRENCY]
+    return name in _USUAL and column.values == [_USUAL[name]]
 
 
 def _size(stored: Any) -> int:
@@ -75,14 +83,9 @@ def table_of(
 def _part(
     document: Mapping[str, Any], names: Sequence[str], wanted: Mapping[str, Collection[str]]
 ) -> Columns:
-    stored = {name: document["columns"].get(name) for name in names}
-    values = {
-        name: one["values"].split("\n") if one else [HOME_CURRENCY] for name, one in stored.items()
-    }
-    codes = {
-        name: _unpacked(one) if one else np.zeros(document["rows"], np.int64)
-        for name, one in stored.items()
-    }
+    stored = {name: _stored(document, name) for name in names}
+    values = {name: one[0] for name, one in stored.items()}
+    codes = {name: one[1] for name, one in stored.items()}
     # Select rows while they are narrow: most filters leave few to widen.
     rows = np.arange(document["rows"])
     for name in wanted:
@@ -91,6 +94,18 @@ def _part(
     columns |= {name: columns[name].used() for name in wanted}
     measures = {name: _numbers(name, one, rows) for name, one in document["measures"].items()}
     return Columns(columns, measures, len(rows))
+
+
+def _stored(document: Mapping[str, Any], name: str) -> tuple[list[str], Numbers]:
+    """Return the values of a column, and their numbers. A missing one has the usual value."""
+    if column := document["columns"].get(name):
+        return column["values"].split("\n"), _unpacked(column)
+    usual, domain = _USUAL.get(name, HOME_CURRENCY), document["columns"].get(DOMAIN)
+    if name not in EXTRA_DIMENSIONS or domain is None:
+        return [usual], np.zeros(document["rows"], np.int64)
+    # Conversions without a click are unknown in every value of clicks.
+    unknown = passing(domain["values"].split("\n"), {UNKNOWN}).astype(np.int64)
+    return [usual, UNKNOWN], unknown[_unpacked(domain)]
 
 
 def _column(column: Column) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from datetime import datetime
 
 from tracker.reports import columns, limits
 from tracker.reports.columns import Columns
-from tracker.reports.counted import COUNTED_DIMENSIONS, dimensions_of, of_kind
+from tracker.reports.counted import dimensions_in, dimensions_of, of_kind
 from tracker.reports.dimensions import DOMAIN, LINK, NO_EVENT, DocumentKind
 from tracker.reports.joint_counts.documents import DocumentScans, documents_in
 from tracker.reports.joint_counts.report_run import ReportRun
@@ -44,7 +44,7 @@ class PartHour:
         expected = fingerprint.count(of)
         if not expected:
             return columns.empty(names)
-        every = _every(of, names, expected)
+        every = _every(of, names, expected, self._scope.extra)
         one = self._sources.id_of(of, every, hour)._replace(period=f"{hour.key} part")
         known = await self._known(one, fingerprint.of(of), [*names, *_separating(names)], until)
         start = hour.start if known is None or known.through is None else known.through
@@ -86,12 +86,13 @@ class PartHour:
         return new
 
 
-def _every(of: DocumentKind, names: Sequence[str], expected: int) -> Sequence[str]:
+def _every(
+    of: DocumentKind, names: Sequence[str], expected: int, extra: Sequence[str]
+) -> Sequence[str]:
     """Return all dimensions, or in a very large hour only the needed ones."""
     if expected > limits.LARGE_DAY:
-        wanted = {*names, *_separating(names)}
-        return [name for name in COUNTED_DIMENSIONS if name in wanted]
-    return dimensions_of(of, of_hour=True)
+        return dimensions_in([names, _separating(names)])
+    return dimensions_of(of, of_hour=True, extra=extra)
 
 
 def _separating(names: Sequence[str]) -> Sequence[str]:

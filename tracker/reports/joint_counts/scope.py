@@ -1,10 +1,17 @@
 """The scope of a report: an account or one of its links, and the calendar it counts in."""
 
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 from uuid import UUID
 
+from tracker.accounts import parameters
 from tracker.accounts.time_zones import FIELDS, zones_from_row
 from tracker.calendar import Calendar
+from tracker.clicks.document import OWN_PARAMETERS
+from tracker.errors import BadRequest
+from tracker.reports.counted import COUNTED_DIMENSIONS
+from tracker.reports.dimensions import OWN_PREFIX
 from tracker.reports.rollups.layout import rollups_of
 from tracker.stores.mongodb.reads import MongoReads
 
@@ -13,6 +20,8 @@ class ReportScope(NamedTuple):
     """An account, or one of its links.
 
     `currency` is the account's, if it has one. `has_costs`: costs of periods were entered once.
+    `extra` are the account's columns besides those of every account (`extra_of`), `own` those of
+    the sender's own parameters by name.
     """
 
     account_id: UUID
@@ -20,6 +29,23 @@ class ReportScope(NamedTuple):
     link_id: UUID | None = None
     currency: str | None = None
     has_costs: bool = False
+    extra: Sequence[str] = ()
+    own: Mapping[str, str] = MappingProxyType({})
+
+    @property
+    def dimensions(self) -> Sequence[str]:
+        """Return every column of the account's joint counts."""
+        return (*COUNTED_DIMENSIONS, *self.extra)
+
+    def dimension_of(self, field: str, name: str) -> str:
+        """Return the dimension that the API calls `name`.
+
+        Raises BadRequest, which names the `field`, if it is an own parameter of other accounts.
+        """
+        own = name.removeprefix(OWN_PREFIX)
+        if own != name and own not in self.own:
+            raise BadRequest(f"{field}: the account has no parameter {own}")
+        return name if own == name else self.own[own]
 
     def rollups(self, of: str | None = None) -> dict[str, Any]:
         """Return the filter for its rollups, of the `account` or of each `link`."""
@@ -31,11 +57,18 @@ class ReportScope(NamedTuple):
 
 
 async def scope_of(reader: MongoReads, account_id: UUID) -> ReportScope:
-    fields = (*FIELDS, "currency", "has_costs")
+    fields = (*FIELDS, "currency", "has_costs", parameters.FIELD)
     row = await reader.find_one("accounts", {"_id": account_id}, fields) or {}
     return ReportScope(
         account_id,
         zones_from_row(row).calendar,
         currency=row.get("currency"),
         has_costs="has_costs" in row,
+        extra=extra_of(row),
+        own=parameters.fields_of(parameters.positions_in(row)),
     )
+
+
+def extra_of(row: Mapping[str, Any]) -> Sequence[str]:
+    """Return the columns that an account has used, by its document. It never loses one again."""
+    return OWN_PARAMETERS[: len(parameters.positions_in(row))]

@@ -17,7 +17,7 @@ from tracker.reports.columns import (
     FURTHER_MEASURES,
     Columns,
 )
-from tracker.reports.counted import COUNTED_DIMENSIONS, dimensions_in, of_kind
+from tracker.reports.counted import dimensions_in, of_kind
 from tracker.reports.dimensions import DOCUMENT_KINDS, HOUR, LINK, DocumentKind
 from tracker.reports.joint_counts.documents import DocumentScans
 from tracker.reports.joint_counts.report_run import RecentKey, ReportRun
@@ -61,7 +61,8 @@ class CountSources:
         self.scope = scope
 
     def id_of(self, of: DocumentKind, names: Sequence[str], period: Period) -> JointId:
-        scope, by = self.scope, name_of(names, of_hour=period.hour is not None)
+        scope = self.scope
+        by = name_of(names, scope.dimensions, of_hour=period.hour is not None)
         return JointId(scope.account_id, scope.calendar.zone, scope.link_id, of, by, period.key)
 
     async def cached(
@@ -147,7 +148,7 @@ class CountSources:
     ) -> dict[Period, CachedTable]:
         """Return the cached counts by all dimensions, valid or not: of days and hours alone."""
         ids = {
-            self.id_of(of, COUNTED_DIMENSIONS, period)._replace(link_id=None): period
+            self.id_of(of, self.scope.dimensions, period)._replace(link_id=None): period
             for period in periods
             if period.kind in ("day", "hour")
         }

@@ -26,8 +26,8 @@ from tracker.clock import now
 from tracker.ids import new_id
 from tracker.reports import limits
 from tracker.reports.columns import Columns
-from tracker.reports.counted import COUNTED_DIMENSIONS
-from tracker.reports.dimensions import HOUR, LINK, OF_EVENTS, DocumentKind
+from tracker.reports.counted import EXTRA_DIMENSIONS, dimensions_in
+from tracker.reports.dimensions import DOMAIN, HOUR, LINK, OF_EVENTS, DocumentKind
 from tracker.reports.joint_counts.columns_document import documents_of, table_of
 from tracker.reports.threads import in_thread
 from tracker.stores.mongodb.drivers import Database
@@ -102,13 +102,14 @@ class CachedTable(NamedTuple):
         return table_of(self.parts, self.names, known)
 
 
-def name_of(dimensions: Collection[str], of_hour: bool = False) -> str:
+def name_of(dimensions: Collection[str], every: Collection[str], of_hour: bool = False) -> str:
     """Return the name of dimensions in any order.
 
-    All of them are `*`. Clicks have none of OF_EVENTS, and an hour's counts need no hour.
+    `every` one of the account is `*`. Clicks have none of OF_EVENTS, and an hour's counts need no
+    hour.
     """
-    missing = set(COUNTED_DIMENSIONS) - {*OF_EVENTS, *dimensions} - ({HOUR} if of_hour else set())
-    return ",".join(name for name in COUNTED_DIMENSIONS if name in dimensions) if missing else ALL
+    missing = set(every) - {*OF_EVENTS, *dimensions} - ({HOUR} if of_hour else set())
+    return ",".join(dimensions_in([[*dimensions]])) if missing else ALL
 
 
 class JointCountStore:
@@ -124,7 +125,9 @@ class JointCountStore:
         if not ids:
             return {}
         wanted = {"_id": {"$in": [_stored(one, 0) for one in ids]}}
-        fields = dict.fromkeys(_FIELDS, 1) | {f"columns.{name}": 1 for name in names}
+        # Where an extra column is missing, the domain tells what it would have.
+        read = {*names, DOMAIN} if {*names} & {*EXTRA_DIMENSIONS} else names
+        fields = dict.fromkeys(_FIELDS, 1) | {f"columns.{name}": 1 for name in read}
         found: defaultdict[JointId, list[Mapping[str, Any]]] = defaultdict(list)
         for row in await reader.find(self._cached.name, wanted, fields):
             found[_id(row["_id"])].append(row)

@@ -101,7 +101,7 @@ class JointTables:
         wanted = _ANY if are_parts else self._wanted
         cached = await self._sources.cached(ids, names)
         tables = await self._sources.valid_tables(ids, cached, names, wanted)
-        if name_of(names) != ALL:
+        if name_of(names, self._run.scope.dimensions) != ALL:
             over = [one for one in ids if one not in tables and self._is_over(one)]
             tables |= await self._from_all(of, names, over, caches=not are_parts)
         if not are_parts:
@@ -202,7 +202,7 @@ class JointTables:
         if not (self._run.is_thorough and is_small and one.link_id is None):
             return self._sources.counted_with(one.of, names, period)
         # By all dimensions, because other reports of them follow.
-        every = dimensions_of(one.of, period.hour is not None)
+        every = dimensions_of(one.of, period.hour is not None, self._run.scope.extra)
         return {one: names, self._sources.id_of(one.of, every, period): every}
 
     async def _so_far(

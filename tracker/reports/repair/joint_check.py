@@ -12,7 +12,7 @@ from tracker.reports.columns import Columns, summed
 from tracker.reports.counted import dimensions_of
 from tracker.reports.joint_counts.fingerprints import Fingerprints
 from tracker.reports.joint_counts.scan import Span, read
-from tracker.reports.joint_counts.scope import ReportScope
+from tracker.reports.joint_counts.scope import ReportScope, scope_of
 from tracker.reports.joint_counts.store import ALL, JointCountStore, JointId
 from tracker.reports.periods import Period, day_period, hours_of, month_period
 from tracker.reports.threads import in_thread
@@ -46,9 +46,10 @@ class JointCheck:
 
     async def _is_right(self, one: JointId, period: Period, reader: MongoReads) -> bool:
         """Return whether counts equal the documents, or are not valid anyway."""
-        names = _names(one)
+        account = await scope_of(reader, one.account_id)
+        scope = ReportScope(one.account_id, self._calendar, one.link_id, extra=account.extra)
+        names = _names(one, scope)
         cached = (await self._joint.find([one], names, reader)).get(one)
-        scope = ReportScope(one.account_id, self._calendar, one.link_id)
         fingerprints = Fingerprints(reader, scope.rollups())
         await fingerprints.read([period])
         if cached is None or cached.fingerprint != fingerprints.of(period).of(one.of):
@@ -71,10 +72,10 @@ def _periods(calendar: Calendar, day: date) -> list[Period]:
     return [*periods, month] if month.last == day else periods
 
 
-def _names(one: JointId) -> Sequence[str]:
+def _names(one: JointId, scope: ReportScope) -> Sequence[str]:
     if one.by != ALL:
         return one.by.split(",") if one.by else []
-    return dimensions_of(one.of, one.is_of_hour())
+    return dimensions_of(one.of, one.is_of_hour(), scope.extra)
 
 
 def _rows(tables: Sequence[Columns], names: Sequence[str]) -> dict[tuple[str, ...], dict[str, int]]:
