@@ -138,6 +138,5 @@ def _cost(row: dict[str, Any]) -> Cost:
         msgspec.convert({**one, "amount": billionths(one["amount"])}, Amount)
         for one in (row, *row["history"])
     )
-    account_id, cost_id = (UUID(bytes=row[name]) for name in ("account_id", "_id"))
-    period = cost_of({**row, "_id": cost_id})
-    return Cost(account_id=account_id, period=period, now=current, history=history)
+    account_id = UUID(bytes=row["account_id"])
+    return Cost(account_id=account_id, period=cost_of(row), now=current, history=history)

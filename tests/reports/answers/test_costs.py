@@ -27,6 +27,7 @@ from tracker.reports.costs.entries import PeriodCost, cost_of
 from tracker.reports.costs.spreading import spread_over_rows
 from tracker.reports.query import GroupBy, ReportQuery
 from tracker.service.services import Services
+from tracker.stores.mongodb.documents import StoredId
 
 FIELDS = {source.name: source for source in SOURCES}
 
@@ -73,7 +74,7 @@ async def enter(
         )
         rows.append(
             {
-                "_id": new_id(),
+                "_id": StoredId(new_id().bytes),
                 "account_id": history.account_id,
                 "key": f"{number}",
                 "first": min(first, last),
@@ -88,7 +89,7 @@ async def enter(
     await services.stores.mongodb["accounts"].update_one(
         {"_id": history.account_id}, {"$set": {"has_costs": True}}, upsert=True
     )
-    return list(map(cost_of, rows))
+    return [cost_of(row) for row in rows]
 
 
 async def parts_of(services: Services, query: ReportQuery) -> CostParts:

@@ -1,9 +1,11 @@
 """The costs of periods in a report: how many clicks each meets, and its parts of the rows.
 
-Costs with one filter are read together: the clicks of their whole periods by value and day, and
-those of the report by its own dimensions, the value and the day. Costs of hours add the hour.
+Costs with one filter are read together: the clicks of the report by its own dimensions, the value
+and the day, and those of the whole periods by value and day, unless the report has them all. Costs
+of hours add the hour.
 """
 
+import functools
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -22,7 +24,14 @@ from tracker.reports.answers.selection import Selection, selection_of
 from tracker.reports.answers.tags import repeated_by_tag
 from tracker.reports.columns import Column, Columns, column_of
 from tracker.reports.costs.entries import COUNTED, PeriodCost, costs_in
-from tracker.reports.costs.spreading import Cell, CostShares, all_clicks, spread, spread_over_rows
+from tracker.reports.costs.spreading import (
+    Cell,
+    CostKind,
+    CostShares,
+    all_clicks,
+    spread,
+    spread_over_rows,
+)
 from tracker.reports.dimensions import DAY, FILTERS, HOUR, TAG
 from tracker.reports.joint_counts.report_run import ReportRun
 from tracker.reports.query import Measures, ReportQuery
@@ -60,13 +69,17 @@ async def cost_parts(
     if days not in run.costs:
         costs = await costs_in(run.reader, run.scope.account_id, *days)
         await run.memory.take(len(costs) * limits.ROW_BYTES)
-        run.costs[days] = costs, await shares_of(run, costs)
-    costs, all_shares = run.costs[days]
+        run.costs[days] = costs, {}
+    costs, known = run.costs[days]
     tables, others = [], defaultdict[str, int](int)
     met: dict[UUID, int] = {}
-    for shares in all_shares:
+    for of, group in _groups(costs):
+        table = await _clicks(run, query, of, read)
+        if of not in known:
+            has_all = all(_is_of(query, one) for one in group) and not query.filters
+            known[of] = await _shares(run, of, group, table if has_all else None)
+        shares = known[of]
         met |= shares.met
-        table = await _clicks(run, query, shares, read)
         for currency in shares.amounts:
             parts = await in_thread_if_large(table.rows, _parts, table, shares, currency, names)
             if currency is None:
@@ -88,43 +101,53 @@ async def clicks_met(run: ReportRun, costs: Iterable[PeriodCost]) -> dict[UUID, 
     await arrays.load()
     found: dict[UUID, int] = {}
     async with run.part("costs"):
-        for shares in await shares_of(run, costs):
+        for shares in (await shares_of(run, costs)).values():
             found |= shares.met
     return found
 
 
-async def shares_of(run: ReportRun, costs: Iterable[PeriodCost]) -> list[CostShares]:
+async def shares_of(run: ReportRun, costs: Iterable[PeriodCost]) -> dict[CostKind, CostShares]:
     """Return the days' or hours' shares of costs, over all clicks of their periods."""
+    return {of: await _shares(run, of, group) for of, group in _groups(costs)}
+
+
+def _groups(costs: Iterable[PeriodCost]) -> list[tuple[CostKind, list[PeriodCost]]]:
     groups = defaultdict[tuple[str, bool], list[PeriodCost]](list)
-    for cost in costs:
-        groups[cost.filter, cost.is_hourly].append(cost)
-    return [await _shares(run, filter_, group) for (filter_, _), group in sorted(groups.items())]
+    for one in costs:
+        groups[one.filter, one.is_hourly].append(one)
+    return [
+        (CostKind(*of, tuple(sorted({one.value for one in group}))), group)
+        for of, group in sorted(groups.items())
+    ]
 
 
-async def _shares(run: ReportRun, name: str, costs: Sequence[PeriodCost]) -> CostShares:
-    hourly = costs[0].is_hourly
-    shares = CostShares(name, sorted({one.value for one in costs}), hourly, {}, {}, {})
-    first, last = min(one.days[0] for one in costs), max(one.days[1] for one in costs)
-    query = ReportQuery(
-        account_id=run.scope.account_id,
-        first=date.fromisoformat(first),
-        last=date.fromisoformat(last),
-        group_by="day",
-    )
-    table = await _clicks(run, query, shares, Reading)
+async def _shares(
+    run: ReportRun, of: CostKind, costs: Sequence[PeriodCost], table: Columns | None = None
+) -> CostShares:
+    """Return the shares of costs. A `table` has all clicks of their periods."""
+    if table is None:
+        first, last = min(one.days[0] for one in costs), max(one.days[1] for one in costs)
+        query = ReportQuery(
+            account_id=run.scope.account_id,
+            first=date.fromisoformat(first),
+            last=date.fromisoformat(last),
+            group_by="day",
+        )
+        table = await _clicks(run, query, of, Reading)
     return await in_thread_if_large(
-        table.rows + len(costs), _divided, shares, costs, table, run.scope.calendar
+        table.rows + len(costs), _divided, of, costs, table, run.scope.calendar
     )
 
 
 def _divided(
-    shares: CostShares, costs: Sequence[PeriodCost], table: Columns, calendar: Calendar
+    of: CostKind, costs: Sequence[PeriodCost], table: Columns, calendar: Calendar
 ) -> CostShares:
     """Return the shares of costs, given all clicks of their periods."""
-    at = _times(table, shares.is_hourly)
+    table = table.by([of.filter, *_times_of(of)])
+    at = _times(table, of)
     clicks: dict[Cell, int] = defaultdict(int)
     numbers = all_clicks(table)
-    values = table.dimensions[shares.filter].in_rows()
+    values = table.dimensions[of.filter].in_rows()
     for value, time, number in zip(values, at.in_rows(), numbers.tolist(), strict=True):
         clicks[value, time] += number
     times = defaultdict[str, list[str]](list)
@@ -132,7 +155,7 @@ def _divided(
         times[value].append(time)
     amounts: dict[str | None, dict[Cell, int]] = {}
     met: dict[UUID, int] = {}
-    shown = _clock_hours(calendar) if shares.is_hourly else str
+    shown = _clock_hours(calendar) if of.is_hourly else str
     for cost in costs:
         found, (first, last) = times[cost.value], cost.days
         found = found[bisect_left(found, first) : bisect_right(found, f"{last}T~")]
@@ -142,12 +165,13 @@ def _divided(
         of_cells = amounts.setdefault(cost.currency, defaultdict(int))
         for cell, part in zip(cells, spread(cost.amount, counts), strict=True):
             of_cells[cell] += part
-    return shares._replace(clicks=clicks, amounts=amounts, met=met)
+    return CostShares(of, clicks, amounts, met)
 
 
 def _clock_hours(calendar: Calendar) -> Callable[[str], str]:
     """Return the function that names an hour of a day as clocks show it."""
 
+    @functools.cache
     def shown(time: str) -> str:
         day, hour = time.split("T")
         return f"{day}T{calendar.clock_hour(date.fromisoformat(day), int(hour)):02}"
@@ -158,34 +182,36 @@ def _clock_hours(calendar: Calendar) -> Callable[[str], str]:
 def _parts(
     table: Columns, shares: CostShares, currency: str | None, names: Sequence[str]
 ) -> Columns:
-    at = _times(table, shares.is_hourly)
+    at = _times(table, shares.of)
     amounts = shares.amounts[currency]
-    return spread_over_rows(table, shares.filter, at, amounts, shares.clicks).by(names)
+    return spread_over_rows(table, shares.of.filter, at, amounts, shares.clicks).by(names)
 
 
-def _times(table: Columns, hourly: bool) -> Column:
+def _times_of(of: CostKind) -> Sequence[str]:
+    return (DAY, HOUR) if of.is_hourly else (DAY,)
+
+
+def _times(table: Columns, of: CostKind) -> Column:
     days = table.dimensions[DAY]
-    if not hourly:
+    if not of.is_hourly:
         return days
     pairs = zip(days.in_rows(), table.dimensions[HOUR].in_rows(), strict=True)
     return column_of([f"{day}T{hour}" for day, hour in pairs])
 
 
-async def _clicks(
-    run: ReportRun, query: ReportQuery, shares: CostShares, read: type[Reading]
-) -> Columns:
+async def _clicks(run: ReportRun, query: ReportQuery, of: CostKind, read: type[Reading]) -> Columns:
     """Return the clicks of a query that pass the filters of costs, by its dimensions and theirs."""
-    name = shares.filter
-    values = list(map(UUID, shares.values)) if FILTERS[name].are_ids else shares.values
+    name = of.filter
+    values = list(map(UUID, of.values)) if FILTERS[name].are_ids else of.values
     of_costs = await selection_of(run, replace(query, filters={name: values}, all_tags=False))
     both = _both(await selection_of(run, query), of_costs)
-    crossed = (COUNTED[name], DAY, *([HOUR] if shares.is_hourly else []))
+    crossed = (COUNTED[name], *_times_of(of))
     group_by = "day" if query.group_by == "month" else query.group_by
     by_day = replace(query, group_by=group_by, bots="exclude")
     table = await read(run, by_day, both._replace(crossed=crossed)).table()
     if name == TAG:
         table = await repeated_by_tag(run, table)
-    return table.where(name, frozenset(shares.values))
+    return table.where(name, frozenset(of.values))
 
 
 def _both(one: Selection, other: Selection) -> Selection:

@@ -21,14 +21,11 @@ from tracker.reports.answers.sums import measures_read
 from tracker.reports.columns import FURTHER, Columns
 from tracker.reports.counted import needed_for, own_value, stored_values
 from tracker.reports.dimensions import (
-    CURRENCY,
     DAY,
-    DOCUMENT_KINDS,
     EVENT,
     HOUR,
     LINK,
     TIME,
-    DocumentKind,
 )
 from tracker.reports.joint_counts.report_run import ReportRun
 from tracker.reports.joint_counts.scope import ReportScope
@@ -79,6 +76,8 @@ class Reading:
         tables = await self._tables()
         rows = sum(one.rows for one in tables)
         table = await in_thread_if_large(rows, self._joined, tables)
+        if "events" not in self._selection.kinds:
+            return table
         if separates_unattributed(table):
             return await in_thread_if_large(table.rows, with_unattributed, table)
         others = await self._unattributed()
@@ -169,10 +168,8 @@ class Reading:
         self, scope: ReportScope, by: Sequence[str], periods: Sequence[Period]
     ) -> list[Columns]:
         wanted = self._stored_values(by)
-        kinds: Sequence[DocumentKind] = DOCUMENT_KINDS
-        if crossed := self._selection.crossed:
-            kinds = ("events",) if CURRENCY in crossed else ("clicks",)
-        tables = await JointTables(self._run, scope, wanted).tables(by, periods, kinds)
+        joint = JointTables(self._run, scope, wanted)
+        tables = await joint.tables(by, periods, self._selection.kinds)
         if not self._by_day:
             return [table for _, table in tables]
         return [one.with_constant(DAY, period.first.isoformat()) for period, one in tables]

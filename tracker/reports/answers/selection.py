@@ -8,7 +8,14 @@ from msgspec.structs import replace
 
 from tracker.ids import id_text
 from tracker.reports.counted import wanted_values
-from tracker.reports.dimensions import CURRENCY, HOME_CURRENCY, LINK, TAG
+from tracker.reports.dimensions import (
+    CURRENCY,
+    DOCUMENT_KINDS,
+    HOME_CURRENCY,
+    LINK,
+    TAG,
+    DocumentKind,
+)
 from tracker.reports.joint_counts.report_run import ReportRun
 from tracker.reports.joint_counts.scope import ReportScope
 from tracker.reports.query import ReportQuery
@@ -29,6 +36,12 @@ class Selection(NamedTuple):
     links: Sequence[UUID] | None
     values: Mapping[str, frozenset[str]]
     crossed: Sequence[str] = ()
+
+    @property
+    def kinds(self) -> Sequence[DocumentKind]:
+        if not self.crossed:
+            return DOCUMENT_KINDS
+        return ("events",) if CURRENCY in self.crossed else ("clicks",)
 
 
 def resolved(scope: ReportScope, query: ReportQuery, field: str = "groupBy") -> ReportQuery:

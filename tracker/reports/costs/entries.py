@@ -9,6 +9,7 @@ from tracker.clicks.sources import SOURCES
 from tracker.errors import BadRequest
 from tracker.reports.dimensions import LINK, TAG
 from tracker.reports.rollups.money import billionths
+from tracker.stores.mongodb.documents import with_stored_ids
 from tracker.stores.mongodb.reads import ROWS_AT_ONCE, MongoReads
 
 COUNTED: Final[Mapping[str, str]] = {
@@ -71,14 +72,16 @@ async def costs_in(
     """Return the costs of days. Raises BadRequest if there are more than `at_most`."""
     of_days = of_period(account_id, first, last)
     options: dict[str, Any] = {"limit": at_most + 1, "batch_size": ROWS_AT_ONCE}
-    rows = reader.find_each("costs", of_days, _FIELDS, hint="by_days", **options)
-    found = [cost_of(row) async for row in rows]
+    reader = reader.with_binary_ids()
+    found = await reader.find("costs", with_stored_ids(of_days), _FIELDS, hint="by_days", **options)
     if len(found) > at_most:
         raise BadRequest(f"at most {at_most:,} costs in one report; ask for fewer days")
-    return found
+    return list(map(cost_of, found))
 
 
 def cost_of(row: Mapping[str, Any]) -> PeriodCost:
-    """Return the cost in a document."""
-    texts = {name: row[name] for name in ("first", "last", "filter", "value", "currency")}
-    return PeriodCost(id=row["_id"], amount=billionths(row["amount"]), **texts)
+    """Return the cost in a document with a binary id."""
+    of_clicks = row["first"], row["last"], row["filter"], row["value"]
+    return PeriodCost(
+        UUID(bytes=row["_id"]), *of_clicks, billionths(row["amount"]), row["currency"]
+    )

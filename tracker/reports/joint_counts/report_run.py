@@ -19,7 +19,7 @@ from tracker.errors import BadRequest, TooSlow, Unavailable
 from tracker.reports import limits
 from tracker.reports.columns import Columns
 from tracker.reports.costs.entries import PeriodCost
-from tracker.reports.costs.spreading import CostShares
+from tracker.reports.costs.spreading import CostKind, CostShares
 from tracker.reports.dimensions import DocumentKind
 from tracker.reports.joint_counts.fingerprints import Fingerprints
 from tracker.reports.joint_counts.scope import ReportScope
@@ -69,6 +69,9 @@ class ReportProgress:
     def text(self) -> str:
         """Return the fraction for its header. Even one day of two years changes it."""
         return f"{self.fraction:.4f}"
+
+
+CostsOfDays = tuple[list[PeriodCost], dict[CostKind, CostShares]]
 
 
 class RecentKey(NamedTuple):
@@ -123,7 +126,7 @@ class ReportRun:
         self.rollups: SharedRollups | None = None
         self.recent: dict[RecentKey, Columns] = {}
         self.unattributed = Unattributed()
-        self.costs: dict[tuple[date, date], tuple[list[PeriodCost], list[CostShares]]] = {}
+        self.costs: dict[tuple[date, date], CostsOfDays] = {}
         self._fingerprints: dict[UUID | None, Fingerprints] = {}
         self._until = until
 

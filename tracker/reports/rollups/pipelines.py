@@ -8,6 +8,7 @@ from datetime import date
 from typing import Any, Final, NamedTuple
 from uuid import UUID
 
+from tracker.ids import id_text
 from tracker.reports import columns
 from tracker.reports.columns import (
     CLICK_MEASURES,
@@ -21,6 +22,7 @@ from tracker.reports.dimensions import DAY, EVENT, LINK, NO_EVENT
 from tracker.reports.rollups.layout import RollupSelection, decoded, encoded
 from tracker.reports.rollups.money import whole_number
 from tracker.reports.threads import in_thread_if_large
+from tracker.stores.mongodb.documents import with_stored_ids
 from tracker.stores.mongodb.reads import MongoReads
 from tracker.visitor_dimensions import UNKNOWN
 
@@ -53,14 +55,14 @@ class RollupQuery(NamedTuple):
 
 async def rollup_table(reader: MongoReads, query: RollupQuery) -> Columns:
     batches: dict[str, Any] = {"batchSize": _ROLLUPS_AT_ONCE} if _is_of_each_link(query) else {}
-    rows = await reader.aggregate("rollups", _stages_of(query), **batches)
+    rows = await reader.with_binary_ids().aggregate("rollups", _stages_of(query), **batches)
     return await in_thread_if_large(len(rows), lambda: table_of(query, _groups(query, rows)))
 
 
 def _stages_of(query: RollupQuery) -> Stages:
     """Return the stages. They yield {_id: {d, l, m, c}, measures} for each group.
 
-    If each cell is a group, they yield {link, cells} for each rollup.
+    If each cell is a group, they yield {link, day, cells} for each rollup.
     """
     matching: dict[str, Any] = {
         **query.matching,
@@ -68,11 +70,12 @@ def _stages_of(query: RollupQuery) -> Stages:
     }
     if query.links is not None:
         matching["_id.link_id"] = {"$in": list(query.links)}
-    stages: Stages = [{"$match": matching}]
+    stages: Stages = [{"$match": with_stored_ids(matching)}]
     if _is_of_each_link(query):
         assert query.selection.map is not None
         cells = _of_map(query.selection.map, query.cells)
-        return [*stages, {"$project": {"_id": 0, "link": "$_id.link_id", "cells": cells}}]
+        whose = {"link": "$_id.link_id", "day": "$_id.day"}
+        return [*stages, {"$project": {"_id": 0, **whose, "cells": cells}}]
     at = "total"
     if query.selection.map is not None:
         cells = _of_map(query.selection.map, query.cells)
@@ -93,7 +96,7 @@ def _stages_of(query: RollupQuery) -> Stages:
 
 
 def table_of(query: RollupQuery, rows: Sequence[Mapping[str, Any]]) -> Columns:
-    """Return the table of groups, as `_stages_of` yields them."""
+    """Return the table of groups, as `_stages_of` yields them: with links as bytes."""
     names = [*([DAY] if query.by_day else []), *query.names]
     keys = [row["_id"] or {} for row in rows]
     return columns.of_columns(
@@ -103,12 +106,12 @@ def table_of(query: RollupQuery, rows: Sequence[Mapping[str, Any]]) -> Columns:
 
 
 def _is_of_each_link(query: RollupQuery) -> bool:
-    """Return whether each cell is a group, as in the rollups of links on one day.
+    """Return whether each cell is a group, as in the rollups of links by day.
 
     Then MongoDB adds up nothing, and sends a link's id once instead of with each cell.
     """
     names = {LINK, query.selection.map}
-    return query.first == query.last and not query.by_day and set(query.names) == names
+    return (query.by_day or query.first == query.last) and set(query.names) == names
 
 
 def _groups(query: RollupQuery, rows: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
@@ -121,7 +124,8 @@ def _groups(query: RollupQuery, rows: Sequence[Mapping[str, Any]]) -> Sequence[M
             measured = cell.get("v") or {}
             sums = {name: measured.get(name, 0) for name in query.measures}
             if any(sums.values()):
-                found.append({"_id": {"l": rollup.get("link"), "c": cell["k"]}, **sums})
+                key = {"l": rollup.get("link"), "d": rollup["day"], "c": cell["k"]}
+                found.append({"_id": key, **sums})
     return found
 
 
@@ -141,8 +145,8 @@ def _values(query: RollupQuery, name: str, keys: Sequence[Mapping[str, Any]]) ->
     return [cells[key.get("c")] for key in keys]
 
 
-def _link_text(link_id: UUID | None) -> str:
-    return UNKNOWN if link_id is None else str(link_id)
+def _link_text(link_id: bytes | None) -> str:
+    return UNKNOWN if link_id is None else id_text(link_id)
 
 
 def _cell_text(name: str | None) -> str:

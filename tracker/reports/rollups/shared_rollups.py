@@ -80,8 +80,8 @@ def _groups(query: RollupQuery, rollups: Rollups) -> Iterator[dict[str, Any]]:
     of_map = query.selection.map
     wanted = None if query.cells is None else frozenset(map(encoded, query.cells))
     for rollup in rollups:
-        of_rollup = rollup["_id"]
-        key = {"d": of_rollup["day"], "l": of_rollup["link_id"], "m": rollup.get("domain_name", "")}
+        day, link_id = rollup["_id"]["day"], rollup["_id"]["link_id"].bytes
+        key = {"d": day, "l": link_id, "m": rollup.get("domain_name", "")}
         cells = {None: rollup.get(_TOTAL, {})} if of_map is None else rollup.get(of_map, {})
         for name, cell in cells.items():
             if of_map is not None and wanted is not None and name not in wanted:
