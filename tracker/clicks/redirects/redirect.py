@@ -35,6 +35,7 @@ from tracker.links.domains import Domains
 from tracker.links.hostnames import canonical_hostname
 from tracker.links.link import CachedLink, Link, cached_link
 from tracker.links.options import CLICK_ID, RedirectOptions
+from tracker.links.rules.decider import Decision
 from tracker.stores.batch import Waiter, notify
 from tracker.stores.redis import keys
 from tracker.syntax.url import parameter
@@ -196,26 +197,32 @@ class Redirect:
         """Return the Location and the click of a visit; None if it gets 404."""
         if link is None:
             return None
-        options = link.options
-        name, url = CLICK_ID, link.destination_url
         decision, is_test = None, False
-        if options is not None:
-            name = options.click_parameter
-            if options.deciding is not None:
-                decision, is_test = decide(self._enrichment, visit, link, options.deciding, at)
-                url = decision.destination_url
-        destination = destination_of(url, name)
-        if destination.redirect_host is not None and self._leads_back(destination.redirect_host):
-            return None
+        if link.options is not None and (deciding := link.options.deciding) is not None:
+            decision, is_test = decide(self._enrichment, visit, link, deciding, at)
         click_id = new_click_id()
         shown_id = None if visit.method == "HEAD" else str(click_id)
+        led = self.lead(visit, link, at, decision, shown_id)
+        if led is None:
+            return None
+        location, utm = led
+        return location, click_of(visit, link, click_id.bytes, at, utm, decision, is_test)
+
+    def lead(
+        self, visit: Visit, link: CachedLink, at: int, to: Decision | None, shown_id: str | None
+    ) -> tuple[str, str] | None:
+        """Return Location and UTM parameters of a visit; None if it would lead here again."""
+        options = link.options
+        destination = destination_of(
+            link.destination_url if to is None else to.destination_url,
+            CLICK_ID if options is None else options.click_parameter,
+        )
+        if destination.redirect_host is not None and self._leads_back(destination.redirect_host):
+            return None
         used = destination.used_macros
         macros = self._macros(visit, at, link, shown_id, used) if used else {}
-        click = click_of(
-            visit, link, click_id.bytes, at, destination.utm(macros), decision, is_test
-        )
         query = visit.query if options is None or options.pass_query else ""
-        return destination.location(query, shown_id, macros), click
+        return destination.location(query, shown_id, macros), destination.utm(macros)
 
     def _leads_back(self, host: str) -> bool:
         """Return whether `host` is a custom domain, which was not served when the link was written.

@@ -51,10 +51,9 @@ class Decider:
     """The compiled rules of a link whose own destination is `destination_url`."""
 
     def __init__(self, deciding: Deciding, destination_url: str) -> None:
-        self._rules = [
-            (tuple(map(test_of, rule.conditions)), _target(rule, destination_url))
-            for rule in deciding.rules
-        ]
+        self._tests = [tuple(map(test_of, rule.conditions)) for rule in deciding.rules]
+        targets = [_target(rule, destination_url) for rule in deciding.rules]
+        self._rules = list(zip(map(_all, self._tests), targets, strict=True))
         self._own = _Target(None, destination_url, deciding.split)
         self._variants = {
             str(one.id): Decision(
@@ -65,11 +64,8 @@ class Decider:
         }
 
     def decide(self, visitor: Visitor) -> Decision:
-        for tests, target in self._rules:
-            for test in tests:
-                if not test(visitor):
-                    break
-            else:
+        for holds, target in self._rules:
+            if holds(visitor):
                 return target.decide(visitor)
         return self._own.decide(visitor)
 
@@ -79,7 +75,21 @@ class Decider:
 
     def failures(self, visitor: Visitor) -> list[int | None]:
         """Return for each rule its first condition that does not hold; None if all hold."""
-        return [_first_failed(tests, visitor) for tests, _ in self._rules]
+        return [_first_failed(tests, visitor) for tests in self._tests]
+
+
+def _all(tests: Sequence[Test]) -> Test:
+    """Return the test of a rule: without a condition it never holds."""
+    if len(tests) == 1:
+        return tests[0]
+
+    def hold(visitor: Visitor) -> bool:
+        for test in tests:
+            if not test(visitor):
+                return False
+        return bool(tests)
+
+    return hold
 
 
 def _target(rule: Rule, destination_url: str) -> _Target:

@@ -4,17 +4,27 @@ A test returns None if it looks at something that is not known. Then neither the
 `not` holds.
 """
 
+import re
+from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from ipaddress import ip_network
+from itertools import accumulate
+from math import inf
 from typing import Any, Final, TypeAlias
+from zoneinfo import ZoneInfo
 
 from tracker.links.rules.rule import Condition, QueryMatch, TimeMatch, kind_of
-from tracker.links.rules.visitor import Visitor
+from tracker.links.rules.visitor import Visitor, clock_in
 from tracker.visitor_dimensions import NAMES as VISITOR_DIMENSIONS
 from tracker.visitor_dimensions import UNKNOWN
 
 Test: TypeAlias = Callable[[Visitor], bool | None]
+
+_MINUTE_MS: Final = 60_000
+_DAY_MINUTES: Final = 24 * 60
+_PLAIN: Final = re.compile(r"[A-Za-z0-9_.~-]+")
+"""A key that a query has unchanged, unless it has escapes."""
 
 
 def test_of(condition: Condition) -> Test:
@@ -37,7 +47,7 @@ def _of_dimension(name: str) -> Callable[[Sequence[str]], Test]:
         wanted = frozenset(values)
 
         def is_one(visitor: Visitor) -> bool | None:
-            value = visitor.dimensions[name]
+            value = visitor.dimensions()[name]
             return None if value == UNKNOWN else value in wanted
 
         return is_one
@@ -46,14 +56,11 @@ def _of_dimension(name: str) -> Callable[[Sequence[str]], Test]:
 
 
 def _language(tags: Sequence[str]) -> Test:
-    wanted = tuple(tag.lower() for tag in tags)
+    wanted = frozenset(tag.lower() for tag in tags)
 
     def prefers(visitor: Visitor) -> bool | None:
-        if not visitor.languages:
-            return None
-        return any(
-            tag == one or tag.startswith(f"{one}-") for tag in visitor.languages for one in wanted
-        )
+        preferred = visitor.languages()
+        return not wanted.isdisjoint(preferred) if preferred else None
 
     return prefers
 
@@ -62,66 +69,82 @@ def _referrer(hosts: Sequence[str]) -> Test:
     names, ends = frozenset(hosts), tuple(f".{host}" for host in hosts)
 
     def comes_from(visitor: Visitor) -> bool | None:
-        host = visitor.referrer_host
+        host = visitor.referrer_host()
         return None if host is None else host in names or host.endswith(ends)
 
     return comes_from
 
 
 def _ip(networks: Sequence[str]) -> Test:
-    parsed = [ip_network(one) for one in networks]
-    ranges = [(one.version, int(one[0]), int(one[-1])) for one in parsed]
+    parsed = map(ip_network, networks)
+    ranges = sorted((one.version, int(one[0]), int(one[-1])) for one in parsed)
+    lows = [(version, low) for version, low, _ in ranges]
+    # The highest end so far, as a network may be within an earlier one.
+    highs = list(accumulate(((version, high) for version, _, high in ranges), max))
 
     def is_within(visitor: Visitor) -> bool | None:
-        if visitor.ip is None:
+        ip = visitor.ip()
+        if ip is None:
             return None
-        own, number = visitor.ip
-        return any(own == version and low <= number <= high for version, low, high in ranges)
+        at = bisect_right(lows, ip)
+        return at > 0 and ip <= highs[at - 1]
 
     return is_within
 
 
 def _query(match: QueryMatch) -> Test:
     key, wanted = match.key, None if match.values is None else frozenset(match.values)
+    is_plain = _PLAIN.fullmatch(key) is not None
 
     def has(visitor: Visitor) -> bool | None:
-        if visitor.query is None:
+        raw = visitor.raw_query
+        if raw is None:
             return None
-        values = visitor.query.get(key)
-        if values is None:
+        if is_plain and key not in raw and "%" not in raw:
             return False
-        return wanted is None or not wanted.isdisjoint(values)
+        values = visitor.query().get(key)
+        return values is not None and (wanted is None or not wanted.isdisjoint(values))
 
     return has
 
 
 def _time(match: TimeMatch) -> Test:
-    weekdays, hours = frozenset(match.weekdays), frozenset(match.hours)
-    is_within = _between(match.from_, match.to)
+    zone = ZoneInfo(match.zone)
+    weekdays, hours = frozenset(match.weekdays or range(1, 8)), frozenset(match.hours or range(24))
+    begins, ends, low, high = -inf, inf, 0, _DAY_MINUTES
+    is_daily = len(match.from_ or match.to or "") == len("09:00")
+    if is_daily:
+        low, high = _minutes(match.from_, low), _minutes(match.to, high)
+    else:
+        begins, ends = _ms(match.from_, zone, begins), _ms(match.to, zone, ends)
+    asks_clock = is_daily or match.weekdays or match.hours
+    is_over_midnight, (low, high) = high < low, sorted((low, high))
 
     def holds(visitor: Visitor) -> bool | None:
-        clock = visitor.clock(match.zone)
-        if clock is None:
+        at = visitor.at
+        if at is None:
             return None
-        return (
-            (not weekdays or clock.isoweekday() in weekdays)
-            and (not hours or clock.hour in hours)
-            and is_within(clock)
-        )
+        if not begins <= at < ends:
+            return False
+        if not asks_clock:
+            return True
+        weekday, hour, minute = clock_in(zone, at // _MINUTE_MS)
+        is_between = low <= minute < high
+        return is_between != is_over_midnight and hour in hours and weekday in weekdays
 
     return holds
 
 
-def _between(start: str | None, end: str | None) -> Callable[[datetime], bool]:
-    """Return the test of a local time. Texts of one form are ordered as their times are."""
-    if start is None and end is None:
-        return lambda _: True
-    is_daily = len(start or end or "") == len("09:00")
-    low, high = start or "", end or "~"
-    form = "%H:%M" if is_daily else "%Y-%m-%dT%H:%M"
-    if is_daily and low > high:
-        return lambda clock: not high <= clock.strftime(form) < low
-    return lambda clock: low <= clock.strftime(form) < high
+def _minutes(text: str | None, missing: int) -> int:
+    """Return the minute of a day."""
+    return missing if text is None else int(text[:2]) * 60 + int(text[3:])
+
+
+def _ms(text: str | None, zone: ZoneInfo, missing: float) -> float:
+    """Return a time on the clocks of a zone, the first of two, in milliseconds since the epoch."""
+    if text is None:
+        return missing
+    return datetime.fromisoformat(text).replace(tzinfo=zone).timestamp() * 1000
 
 
 _BUILDERS: Final[Mapping[str, Callable[[Any], Test]]] = {

@@ -1,98 +1,111 @@
 """What a visitor brings for rules to look at. Pure.
 
-Each part is derived when the first rule asks for it. None, and `unknown`, are not known.
+None, an empty set and `unknown` are not known.
 """
 
-from collections import defaultdict
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Mapping
 from datetime import datetime
-from functools import cached_property, lru_cache
-from typing import Final
-from urllib.parse import parse_qsl
+from functools import lru_cache
+from typing import Final, NamedTuple
 from zoneinfo import ZoneInfo
 
 from tracker.limits.network import address_number
+from tracker.syntax.url import decoded
 
 MIN_QUALITY: Final = 0.9
 """Browsers add languages with less as fallbacks: nearly each would bring `en`."""
 
 WITHIN: Final = 0.1
 MAX_LANGUAGES: Final = 20
+MAX_TAG_CHARACTERS: Final = 35
+CACHED_LANGUAGES: Final = 1_000
+"""Headers, of up to 9 KB each if somebody tries. A cached one takes 0.1 µs, parsing it 3."""
+
+_TAG: Final = re.compile(r"[a-z]{1,8}(?:-[a-z0-9]{1,8})*")
 
 
 class Visitor:
-    """A visitor.
+    """A visitor, of which each part is derived when the first rule asks for it.
 
-    - `dimensions` returns the visitor's dimensions by name, `referrer_host` the referrer's host.
-    - `languages` is the header Accept-Language; empty: none.
-    - `query` is the raw query, one character for each byte.
+    - `raw_query` has one character for each byte.
     - `at` is in milliseconds since the epoch.
-    - `draws` tells whether the visitor may draw a variant: bots do not.
+
+    A subclass has what needs more than this room. No `cached_property`: it takes 0.6 µs.
     """
 
-    def __init__(
-        self,
-        *,
-        dimensions: Callable[[], Mapping[str, str]],
-        referrer_host: Callable[[], str | None],
-        draws: Callable[[], bool],
-        languages: str,
-        query: str | None,
-        address: str | None,
-        user_agent: str,
-        at: int | None,
-    ) -> None:
-        self._dimensions = dimensions
-        self._referrer_host = referrer_host
-        self._languages = languages
-        self._query = query
-        self.draws = draws
-        self.address = address
-        self.user_agent = user_agent
-        self._at = at
-        self._clocks: dict[str, datetime] = {}
+    address: str
+    user_agent: str
+    raw_query: str | None
+    at: int | None
 
-    @cached_property
+    _languages: frozenset[str] | None = None
+    _query: Mapping[str, list[str]] | None = None
+    _ip: tuple[int, int] | None = None
+
+    def accept_language(self) -> str:
+        """Return the header; empty if there is none."""
+        raise NotImplementedError
+
     def dimensions(self) -> Mapping[str, str]:
-        return self._dimensions()
+        """Return the visitor's dimensions by name."""
+        raise NotImplementedError
 
-    @cached_property
-    def languages(self) -> tuple[str, ...]:
-        """Return the preferred languages in lower case; empty if none is known."""
-        return preferred_languages(self._languages) if self._languages else ()
-
-    @cached_property
     def referrer_host(self) -> str | None:
-        return self._referrer_host()
+        raise NotImplementedError
 
-    @cached_property
-    def query(self) -> Mapping[str, list[str]] | None:
+    def draws(self) -> bool:
+        """Return whether the visitor may draw a variant: bots do not."""
+        raise NotImplementedError
+
+    def languages(self) -> frozenset[str]:
+        """Return the preferred languages in lower case; of `es-AR` also `es`."""
+        if self._languages is None:
+            self._languages = preferred_languages(self.accept_language())
+        return self._languages
+
+    def query(self) -> Mapping[str, list[str]]:
         """Return the decoded values of each parameter."""
         if self._query is None:
-            return None
-        found = defaultdict[str, list[str]](list)
-        text = self._query.encode("latin-1", "replace").decode(errors="replace")
-        for key, value in parse_qsl(text, keep_blank_values=True):
-            found[key].append(value)
-        return found
+            self._query = _values_by_key(self.raw_query or "")
+        return self._query
 
-    @cached_property
     def ip(self) -> tuple[int, int] | None:
         """Return the version and the number of the address."""
-        return None if self.address is None else address_number(self.address)
-
-    def clock(self, zone: str) -> datetime | None:
-        """Return the time on the clocks of a zone."""
-        if self._at is None:
-            return None
-        if zone not in self._clocks:
-            self._clocks[zone] = datetime.fromtimestamp(self._at / 1000, ZoneInfo(zone))
-        return self._clocks[zone]
+        if self._ip is None:
+            self._ip = address_number(self.address)
+        return self._ip
 
 
-@lru_cache(maxsize=10_000)
-def preferred_languages(header: str) -> tuple[str, ...]:
-    """Return the languages of Accept-Language that its sender prefers, in lower case.
+class Clock(NamedTuple):
+    """A time on the clocks of a zone. `minute` is of the day, `weekday` 1 (Monday) to 7."""
+
+    weekday: int
+    hour: int
+    minute: int
+
+
+@lru_cache(maxsize=100)
+def clock_in(zone: ZoneInfo, minutes: int) -> Clock:
+    """Return the time so many minutes after the epoch."""
+    local = datetime.fromtimestamp(minutes * 60, zone)
+    return Clock(local.isoweekday(), local.hour, local.hour * 60 + local.minute)
+
+
+def _values_by_key(raw: str) -> Mapping[str, list[str]]:
+    has_escapes = "%" in raw or "+" in raw or not raw.isascii()
+    found: dict[str, list[str]] = {}
+    for pair in raw.split("&"):
+        key, _, value = pair.partition("=")
+        if has_escapes:
+            key, value = decoded(key), decoded(value)
+        found.setdefault(key, []).append(value)
+    return found
+
+
+@lru_cache(maxsize=CACHED_LANGUAGES)
+def preferred_languages(header: str) -> frozenset[str]:
+    """Return the languages of Accept-Language that its sender prefers, and what they begin with.
 
     They have a quality of MIN_QUALITY or more, and nearly the best one's.
     """
@@ -100,10 +113,13 @@ def preferred_languages(header: str) -> tuple[str, ...]:
     for entry in header.split(",", MAX_LANGUAGES)[:MAX_LANGUAGES]:
         tag, *parameters = (part.strip().lower() for part in entry.split(";"))
         quality = _quality(parameters)
-        if tag and tag != "*" and quality is not None:
+        if len(tag) <= MAX_TAG_CHARACTERS and _TAG.fullmatch(tag) and quality is not None:
             qualities.setdefault(tag, quality)
     least = max(MIN_QUALITY, max(qualities.values(), default=0.0) - WITHIN)
-    return tuple(tag for tag, quality in qualities.items() if quality >= least)
+    preferred = [tag.split("-") for tag, quality in qualities.items() if quality >= least]
+    return frozenset(
+        "-".join(parts[:number]) for parts in preferred for number in range(1, len(parts) + 1)
+    )
 
 
 def _quality(parameters: list[str]) -> float | None:
