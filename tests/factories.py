@@ -24,6 +24,7 @@ from tracker.conversions.postbacks.parameters import ConversionParameters
 from tracker.ids import new_click_id, new_id
 from tracker.links.domain import Domain
 from tracker.links.link import Link, NewLink
+from tracker.links.rules.rule import Split, Variant
 from tracker.reports.costs.entries import PeriodCost
 from tracker.service.services import Services
 from tracker.sharing.shares import Share
@@ -131,6 +132,16 @@ def make_new_link(account_id: UUID, domain: Domain | None = None, **fields: Any)
         "tags": [],
     }
     return NewLink(account_id=account_id, **(given | fields))
+
+
+def make_split(secret: str = "00" * 16, **weights: int) -> Split:
+    """Return a split of these weights by name."""
+    given = weights or {"a": 1, "b": 1}
+    variants = [
+        Variant(id=new_id(), name=name, destination_url=f"https://{name}.example/", weight=weight)
+        for name, weight in given.items()
+    ]
+    return Split(variants=variants, secret=secret)
 
 
 async def create_link(

@@ -95,7 +95,7 @@ def test_every_list_is_in_the_table() -> None:
     }
     # The pages of a report have sums, not objects: `test_reports` shows them. Deliveries are a
     # webhook's, not an account's: `test_deliveries` shows theirs. So are a
-    # domain's unknown paths, and an import's rows.
+    # domain's unknown paths, an import's rows, and a link's earlier rules.
     # So are the entries of an audit log, which every change adds to: `test_audit` shows them.
     # No endpoint creates refused postbacks: `test_refused_postbacks` shows theirs.
     # Files have no pages, though they take the first: `test_exports` shows them.
@@ -110,6 +110,7 @@ def test_every_list_is_in_the_table() -> None:
         ("GET", "/api/audit"),
         ("GET", "/api/refused-postbacks"),
         ("GET", "/api/short-links/{id}/history"),
+        ("GET", "/api/short-links/{id}/rules/history"),
         ("GET", "/api/short-links/export"),
         ("POST", "/api/reports/export"),
     }

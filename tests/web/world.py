@@ -20,6 +20,7 @@ from tests.factories import (
     create_view,
     create_webhook,
     make_event_document,
+    make_split,
 )
 from tests.imports.lines import A_FILE, add_lines
 from tests.web.client import Client, Response
@@ -32,6 +33,7 @@ from tracker.accounts.accounts import Account
 from tracker.clock import now
 from tracker.ids import new_id
 from tracker.imports.store import Import, State
+from tracker.links.api.rule_changes import EXAMPLE_VARIANT, EXAMPLE_VERSION
 from tracker.links.api.short_link_schema import EXAMPLE_LINK
 from tracker.service.services import Services
 from tracker.uploads.store import Upload
@@ -51,6 +53,19 @@ _EVENT_IDS = count(10**9)
 
 async def a_short_link(services: Services, account_id: UUID) -> UUID:
     return (await create_link(services, account_id, f"s-{account_id}")).id
+
+
+async def a_link_with_a_split(services: Services, account_id: UUID) -> UUID:
+    slug = f"s-{account_id}"
+    return (await create_link(services, account_id, slug, split=make_split())).id
+
+
+async def a_link_whose_rules_changed(services: Services, account_id: UUID) -> UUID:
+    link_id = await a_link_with_a_split(services, account_id)
+    await services.links.links.change(link_id, {"split": None})
+    versions, known = services.stores.mongodb["rule_versions"], {"version": EXAMPLE_VERSION}
+    await versions.update_one({"link_id": link_id}, {"$set": known})
+    return link_id
 
 
 async def a_tag(services: Services, account_id: UUID) -> UUID:
@@ -193,6 +208,8 @@ MAKERS: dict[str, Maker] = {
     "/api/costs/": a_cost,
     "/api/short-links/": a_short_link,
     "/api/short-links/external/": an_external_id,
+    "/api/short-links/{id}/split/end": a_link_with_a_split,
+    "/api/short-links/{id}/rules/restore": a_link_whose_rules_changed,
     "/api/tags/": a_tag,
     "/api/domains/": a_domain,
     "/api/event-configs/": an_event_config,
@@ -338,6 +355,10 @@ class World(NamedTuple):
         if EXAMPLE_LINK in example:
             link_id = await a_short_link(self.services, account.id)
             example = example.replace(EXAMPLE_LINK, str(link_id))
+        if EXAMPLE_VARIANT in example:
+            variant = await self.services.stores.mongodb["choices"].find_one({"link_id": ids[0]})
+            assert variant is not None
+            example = example.replace(EXAMPLE_VARIANT, str(variant["_id"]))
         return Request(endpoint._replace(example=orjson.loads(example)), ids, account.id)
 
     async def api_with(self, scopes: Sequence[str] | None) -> KeyedClient:

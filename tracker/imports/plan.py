@@ -114,8 +114,7 @@ class Planner:
     async def _candidate_or_refusal(self, item: SourceLink) -> Candidate | BadRequest:
         try:
             found = candidate(item, await self._domain(item.domain_name or ""))
-            body = found.body
-            await check_targets(self._services, body.destination_url, body.expired_url)
+            await check_targets(self._services, found.body)
         except BadRequest as refusal:
             return refusal
         return found

@@ -14,6 +14,7 @@ from tracker.links.lists.link_lists import LinkLists
 from tracker.links.names.folding import Folding
 from tracker.links.own_hosts import OwnHosts, ServedHosts
 from tracker.links.qr_code import QrCodes
+from tracker.links.rules.versions import LinkRules
 from tracker.links.site.unknown_paths import UnknownPaths
 from tracker.links.store import Links
 from tracker.links.tags import Tags
@@ -40,6 +41,7 @@ class LinkServices(NamedTuple):
 
     links: Links
     passwords: Passwords
+    rules: LinkRules
     lists: LinkLists
     long_lists: Permits
     tags: Tags
@@ -78,6 +80,7 @@ def build(
     return LinkServices(
         links=Links(stores.mongodb, links),
         passwords=Passwords(threads=1),  # 32 a second; a flood leaves the other cores to clicks
+        rules=LinkRules(stores.mongodb),
         lists=LinkLists(stores.mongodb),
         long_lists=Permits("links", "long lists", _LONG_LISTS, _LONG_LISTS_SECONDS),
         tags=Tags(stores.mongodb),

@@ -10,6 +10,7 @@ from uuid import UUID
 
 from msgspec.structs import replace
 
+from tracker.access.principal import Actor
 from tracker.errors import BadRequest, NotFound
 from tracker.ids import new_slug
 from tracker.links.cache import LinkCache, keys_of_link
@@ -26,6 +27,8 @@ from tracker.links.link import (
     update_of,
 )
 from tracker.links.names.names import NameTaken, find_names, is_taken, names_told
+from tracker.links.rules.choices import keep_choices
+from tracker.links.rules.versions import forget, keep_versions
 from tracker.stores.mongodb.database import MongoDB
 from tracker.stores.mongodb.documents import as_struct, run_inserts, run_updates
 from tracker.stores.mongodb.paging import Pages
@@ -90,6 +93,7 @@ class Links:
             rows = [document_of(link) for link in links]
             with names_told(links):
                 await run_inserts(self._database, self._links.name, rows, session)
+            await keep_choices(self._database, links, session)
             if in_transaction is not None:
                 await in_transaction(session, links)
             # Last: from here to the commit, a change of the same part conflicts.
@@ -148,7 +152,9 @@ class Links:
         pull = {"$pull": {"tags": tag_id}}
         await change_in_pieces(self._database, matching, pull, untagged)
 
-    async def change(self, link_id: UUID, fields: Mapping[str, Any]) -> Link:
+    async def change(
+        self, link_id: UUID, fields: Mapping[str, Any], actor: Actor | None = None
+    ) -> Link:
         """Set checked `fields`, other than slug and domain; return the changed link.
 
         Raises NotFound if the link is missing or archived, else as `change_all` does.
@@ -162,7 +168,7 @@ class Links:
                 raise NotFound("short link: not found")
             return fields
 
-        [changed] = await self.change_all([link], checked)
+        [changed] = await self.change_all([link], checked, actor=actor)
         return changed
 
     async def change_all(
@@ -170,11 +176,13 @@ class Links:
         links: Sequence[Link],
         fields_of: Callable[[Link], Mapping[str, Any]],
         in_transaction: Callable[[MongoSession, Sequence[Revision]], Awaitable[None]] | None = None,
+        actor: Actor | None = None,
     ) -> list[Link]:
         """Set the fields from `fields_of` on all links, archived ones too, in one transaction.
 
-        `in_transaction` gets the changed links. Raises BadRequest if options exclude each other or
-        an external id is taken, Unavailable without Redis, whose copies would be outdated.
+        `in_transaction` gets the changed links, and `actor` may have changed rules. Raises
+        BadRequest if options exclude each other or an external id is taken, Unavailable without
+        Redis, whose copies would be outdated.
         """
         names = [name for link in links for name in _keys(link)]
         await asyncio.gather(*map(self._cache.begin_update, names))
@@ -189,6 +197,7 @@ class Links:
             updates = list(map(update_of, changed))
             with names_told([one.after for one in changed]):
                 await run_updates(self._database, self._links.name, updates, session)
+            await keep_versions(self._database, changed, actor, session)
             before, after = [one.before for one in changed], [one.after for one in changed]
             if in_transaction is not None:
                 await in_transaction(session, changed)
@@ -231,6 +240,7 @@ class Links:
                 if gone.deleted_count < len(links):
                     raise BadRequest("links: one was changed meanwhile")
             await in_transaction(session)
+            await forget(self._database, links, session)
             await add(self._database, difference(links, []), session)
 
         await run_in_transaction(self._database, remove)

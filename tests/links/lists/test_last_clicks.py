@@ -15,6 +15,7 @@ from tests.links.api.short_links import stored
 from tests.stores.mongodb.profiler import profiled
 from tests.waiting import eventually
 from tests.web.world import World
+from tracker.access.principal import Actor
 from tracker.clicks.click import Click
 from tracker.clock import iso, moment
 from tracker.ids import new_id
@@ -66,10 +67,10 @@ async def test_a_click_between_a_change_and_its_answer_is_not_in_the_history(
     link = await create_link(world.services, world.account.id)
     change = world.services.links.links.change
 
-    async def clicked_meanwhile(link_id: UUID, fields: Any) -> Link:
+    async def clicked_meanwhile(link_id: UUID, fields: Any, actor: Actor) -> Link:
         clicked = {"$set": {"last_click_at": moment(AT_MS)}}
         await world.services.stores.mongodb["links"].update_one({"_id": link_id}, clicked)
-        return await change(link_id, fields)
+        return await change(link_id, fields, actor)
 
     monkeypatch.setattr(world.services.links.links, "change", clicked_meanwhile)
     assert (await world.api.patch(f"/api/short-links/{link.id}", notes="new")).status == 200

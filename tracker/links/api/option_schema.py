@@ -3,12 +3,15 @@
 from datetime import datetime
 from decimal import Decimal
 from typing import Annotated, Any, Final
+from uuid import UUID
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from tracker.access.passwords import Passwords
 from tracker.errors import BadRequest
+from tracker.links.api.rule_checks import check_rules, checked_url
+from tracker.links.api.rule_schema import RulesIn, SplitIn
 from tracker.links.options import (
     CLICK_PARAMETER,
     NAMES,
@@ -16,10 +19,9 @@ from tracker.links.options import (
     RedirectStatus,
     check_parameter,
 )
+from tracker.links.rules.identity import Known, identified
 from tracker.public_url import EVERYWHERE, is_everywhere
 from tracker.syntax.amounts import DECIMALS, MAX_COST, cost_text
-from tracker.syntax.invisible import check_visible, stripped
-from tracker.syntax.url import check_url
 from tracker.syntax.url_path import MAX_NAME_BYTES, name_of, written
 from tracker.web.limits import MAX_URL_CHARACTERS
 from tracker.web.schema import in_utc, sent_fields
@@ -114,6 +116,8 @@ class OptionsIn(msgspec.Struct, kw_only=True):
     max_clicks: MaxClicks | UnsetType | None = UNSET
     paths: Paths | UnsetType = UNSET
     cost_per_click: SentCost = UNSET
+    rules: RulesIn | UnsetType = UNSET
+    split: SplitIn | UnsetType | None = UNSET
 
 
 def options_of(body: OptionsIn) -> LinkOptions:
@@ -139,6 +143,13 @@ async def fields_of(
     return sent
 
 
+def rule_fields(body: OptionsIn, known: Known) -> dict[str, Any]:
+    """Return the rules and the split that were sent as they are stored. Raises BadRequest."""
+    sent = {"rules": body.rules, "split": body.split}
+    given = {name: value for name, value in sent.items() if value is not UNSET}
+    return identified(msgspec.to_builtins(given, builtin_types=(UUID,)), known)
+
+
 def check_options_in(body: OptionsIn) -> None:
     """Check each option, in its canonical form. Raises BadRequest if one breaks a rule."""
     for name in ("starts_at", "expires_at"):
@@ -146,9 +157,7 @@ def check_options_in(body: OptionsIn) -> None:
         if isinstance(moment, datetime):
             setattr(body, name, _in_milliseconds(in_utc(name, moment)))
     if isinstance(body.expired_url, str):
-        body.expired_url = stripped(body.expired_url)
-        check_visible(EXPIRED_URL, body.expired_url)
-        check_url(EXPIRED_URL, body.expired_url)
+        body.expired_url = checked_url(EXPIRED_URL, body.expired_url)
     if isinstance(body.click_parameter, str):
         check_parameter("click_parameter", body.click_parameter)
     if body.cost_per_click not in (UNSET, None):
@@ -161,6 +170,7 @@ def check_options_in(body: OptionsIn) -> None:
         body.paths = list(dict.fromkeys(map(_checked_path, body.paths)))
         if len(body.paths) > MAX_PATHS:
             raise BadRequest(f"paths: at most {MAX_PATHS}")
+    check_rules(body.rules, body.split)
 
 
 def _checked_path(text: str) -> str:

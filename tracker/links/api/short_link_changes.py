@@ -10,8 +10,8 @@ from msgspec.structs import replace
 from tracker.access.audit import AuditAction, FieldChange, differences
 from tracker.errors import BadRequest
 from tracker.links import destination
-from tracker.links.api.option_schema import fields_of
-from tracker.links.api.short_link_record import ShortLink
+from tracker.links.api.option_schema import fields_of, rule_fields
+from tracker.links.api.short_link_record import ShortLink, WrittenShortLink, written
 from tracker.links.api.short_link_schema import (
     EXAMPLE_LINK,
     ChangedShortLinks,
@@ -30,6 +30,7 @@ from tracker.links.api.short_links import (
 from tracker.links.link import Link, Revision
 from tracker.links.macros import check_macros
 from tracker.links.options import check_options
+from tracker.links.rules.texts import rule_changes
 from tracker.links.services import LinkCall, LinkServices
 from tracker.stores.mongodb.transaction import MongoSession
 from tracker.web.call import Nothing
@@ -43,14 +44,13 @@ _RESTORED: Final = "short_link.restored"
 
 
 async def _check_change(services: LinkServices, body: ChangeShortLink | ChangeShortLinks) -> None:
-    url = UNSET if isinstance(body, ChangeShortLinks) else body.destination_url
-    await check_targets(services, url, body.expired_url)
+    await check_targets(services, body)
 
 
 @endpoint(
     "PATCH", "/api/short-links/{id}", "links:write", check=_check_change, example={"active": False}
 )
-async def change(call: LinkCall[Nothing, ChangeShortLink]) -> ShortLink:
+async def change(call: LinkCall[Nothing, ChangeShortLink]) -> WrittenShortLink:
     """Change a short link."""
     link = await LINKS.find(call)
     return await _changed(call, link, await fields_of(call.body, call.services.passwords))
@@ -64,7 +64,7 @@ async def change(call: LinkCall[Nothing, ChangeShortLink]) -> ShortLink:
     example={"destination_url": "https://example.com/offer"},
     operation_id="putShortLink",
 )
-async def put(call: LinkCall[Nothing, CreateShortLink]) -> ShortLink:
+async def put(call: LinkCall[Nothing, CreateShortLink]) -> WrittenShortLink:
     """Create the short link with this external id, or change what the body has.
 
     Raises BadRequest if it is archived, or its slug or domain would change.
@@ -94,19 +94,23 @@ async def put(call: LinkCall[Nothing, CreateShortLink]) -> ShortLink:
     return await _changed(call, link, fields)
 
 
-async def _changed(call: LinkCall[Any, Any], link: Link, fields: Mapping[str, Any]) -> ShortLink:
+async def _changed(
+    call: LinkCall[Any, Any], link: Link, fields: Mapping[str, Any]
+) -> WrittenShortLink:
     url = fields.get("destination_url", link.destination_url)
     if url != link.destination_url:  # a stored one may be older than this rule
         check_macros(destination.DESTINATION_FIELD, url)
     tag_ids = fields.get("tags", [])
     tags = await call.services.tags.find(tag_ids)
     check_own(call, [("tags", tag_id, tags.get(tag_id)) for tag_id in tag_ids])
-    if not fields:
-        return await LINKS.show(call, link)
-    changed = await call.services.links.change(link.id, fields)
+    if fields.keys() & {"rules", "split"}:
+        fields = {**fields, **rule_fields(call.body, await call.services.rules.known(link))}
+    changed = link
+    if fields:
+        changed = await call.services.links.change(link.id, fields, call.principal.actor)
     if changes := await _changes(call, link, changed):
         await call.audit("short_link.changed", LINKS.audit_object(changed), changes)
-    return await LINKS.show(call, changed)
+    return written(await LINKS.show(call, changed), changed)
 
 
 @endpoint("DELETE", "/api/short-links/{id}", "links:write")
@@ -114,7 +118,8 @@ async def archive(call: LinkCall[Nothing, Nothing]) -> Done:
     """Archive a short link. Its redirect stops, its reports stay."""
     link = await LINKS.find(call)
     archived = await call.services.links.change(link.id, {"archived": True})
-    await call.audit("short_link.archived", LINKS.audit_object(link), differences(link, archived))
+    changes = await _changes(call, link, archived)
+    await call.audit("short_link.archived", LINKS.audit_object(link), changes)
     return Done()
 
 
@@ -140,7 +145,7 @@ async def change_many(call: LinkCall[Nothing, ChangeShortLinks]) -> ChangedShort
         ],
     )
     fields = await fields_of(body, services.passwords)
-    changed = await _change(
+    changed = await change_all(
         call, [links[one] for one in body.ids], lambda one: _fields(body, fields, one)
     )
     return ChangedShortLinks(rows=await LINKS.show_all(call, changed))
@@ -149,7 +154,7 @@ async def change_many(call: LinkCall[Nothing, ChangeShortLinks]) -> ChangedShort
 @endpoint("POST", "/api/short-links/{id}/restore", "links:write")
 async def restore(call: LinkCall[Nothing, Nothing]) -> ShortLink:
     """Restore an archived short link. Others stay unchanged."""
-    [link] = await _change(
+    [link] = await change_all(
         call, [await find_own(call, call.services.links)], lambda _: {"archived": False}
     )
     return await LINKS.show(call, link)
@@ -169,7 +174,7 @@ def _fields(body: ChangeShortLinks, sent: Mapping[str, Any], link: Link) -> dict
     return {**fields, "tags": tags}
 
 
-async def _change(
+async def change_all(
     call: LinkCall[Any, Any],
     links: Sequence[Link],
     fields_of: Callable[[Link], Mapping[str, Any]],
@@ -181,7 +186,8 @@ async def _change(
         await _lock_domains(call, restored, session)
         await call.audit_all([await _audit_action(call, one) for one in revisions], session)
 
-    return await call.services.links.change_all(links, fields_of, check_and_audit)
+    store, actor = call.services.links, call.principal.actor
+    return await store.change_all(links, fields_of, check_and_audit, actor)
 
 
 async def _lock_domains(
@@ -200,7 +206,8 @@ async def _lock_domains(
 
 async def _changes(call: LinkCall[Any, Any], before: Link, after: Link) -> dict[str, FieldChange]:
     """Return the changed fields for the audit log, with the names of tags."""
-    changes = differences(before, after, without=["tags", "names"])
+    changes = differences(before, after, without=["tags", "names", "rules", "split"])
+    changes |= rule_changes(before, after)
     if before.password_hash != after.password_hash:
         changes["password"] = FieldChange(
             before=before.password_hash and "set",

@@ -8,7 +8,7 @@ from typing import Annotated, Final
 from uuid import UUID
 
 import msgspec
-from msgspec import Meta
+from msgspec import UNSET, Meta, UnsetType
 
 from tracker.clock import iso
 from tracker.links.api.option_schema import (
@@ -25,8 +25,15 @@ from tracker.links.api.option_schema import (
     Paths,
     Status,
 )
+from tracker.links.api.rule_schema import (
+    RuleRecord,
+    SplitRecord,
+    rule_records,
+    split_record,
+)
 from tracker.links.destination import utm_of
 from tracker.links.link import Link
+from tracker.links.rules.warnings import RuleWarning, warnings_of
 from tracker.public_url import PublicUrl
 from tracker.syntax.url_path import encoded, name_of
 from tracker.web.schema import Text, Timestamp
@@ -80,6 +87,22 @@ class ShortLink(msgspec.Struct, kw_only=True):
     clicks_left: Annotated[int, Meta(description="of max_clicks, as stored; null: no limit")] | None
     paths: Paths
     cost_per_click: Cost | None
+    rules: Annotated[list[RuleRecord], Meta(description="the first that holds decides")]
+    split: SplitRecord | None
+
+
+class WrittenShortLink(ShortLink, kw_only=True):
+    """A short link that was created or changed."""
+
+    warnings: (
+        Annotated[list[RuleWarning], Meta(description="only if rules or a split have any")]
+        | UnsetType
+    ) = UNSET
+
+
+def written(record: ShortLink, link: Link) -> WrittenShortLink:
+    warnings = warnings_of(link.rules, link.split) or UNSET
+    return WrittenShortLink(**msgspec.structs.asdict(record), warnings=warnings)
 
 
 def records(
@@ -130,6 +153,8 @@ def _record(
         clicks_left=link.max_clicks and max(0, link.max_clicks - used.get(link.id, 0)),
         paths=link.paths,
         cost_per_click=None if link.cost_per_click is None else Decimal(link.cost_per_click),
+        rules=rule_records(link.rules),
+        split=None if link.split is None else split_record(link.split),
     )
 
 

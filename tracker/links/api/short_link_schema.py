@@ -11,14 +11,15 @@ from tracker.ids import SLUG, SLUG_RULE, parse_id
 from tracker.links import destination
 from tracker.links.api.cursors import MAX_CURSOR_CHARACTERS, PageStart, page_start_of
 from tracker.links.api.option_schema import OptionsIn, check_options_in, options_of
-from tracker.links.api.short_link_record import ShortLink
+from tracker.links.api.rule_checks import checked_url
+from tracker.links.api.rule_schema import DestinationUrl
+from tracker.links.api.short_link_record import ShortLink, WrittenShortLink
 from tracker.links.lists.filter import LinkOrder, LinkState
-from tracker.links.macros import MACRO_NAMES, check_macros
+from tracker.links.macros import check_macros
 from tracker.links.options import check_options, check_paths
 from tracker.links.utm import UTM
-from tracker.syntax.invisible import check_visible, stripped
+from tracker.syntax.invisible import stripped
 from tracker.syntax.strict_json import parse_json
-from tracker.syntax.url import check_url
 from tracker.web.export import FormatIn
 from tracker.web.limits import (
     MAX_BULK_LINKS,
@@ -26,21 +27,9 @@ from tracker.web.limits import (
     MAX_SEARCH_CHARACTERS,
     MAX_TAGS,
     MAX_TEXT_CHARACTERS,
-    MAX_URL_CHARACTERS,
 )
 from tracker.web.schema import AccountId, AccountPage, FilterText, Page, Text, sent_fields, trimmed
 
-DestinationUrl = Annotated[
-    str,
-    Meta(
-        description="redirect target: absolute http or https URL; may hold the macros "
-        + " ".join(f"{{{name}}}" for name in MACRO_NAMES)
-        + ". Other names in braces are refused",
-        # No format: a destination may have braces, a URI may not.
-        extra_json_schema={"pattern": "^[Hh][Tt][Tt][Pp][Ss]?://", "maxLength": MAX_URL_CHARACTERS},
-        examples=["https://example.com/offer?ref={slug}"],
-    ),
-]
 InternalName = Annotated[
     str,
     Meta(
@@ -114,7 +103,7 @@ class CreateShortLinks(msgspec.Struct, forbid_unknown_fields=True, kw_only=True)
 class CreatedShortLinks(msgspec.Struct, kw_only=True):
     """The created links, in the order of the request."""
 
-    rows: list[ShortLink]
+    rows: list[WrittenShortLink]
 
 
 class ChangeShortLink(OptionsIn, forbid_unknown_fields=True, kw_only=True):
@@ -133,9 +122,7 @@ class ChangeShortLink(OptionsIn, forbid_unknown_fields=True, kw_only=True):
 def _check_fields(body: NewShortLink | ChangeShortLink) -> None:
     """Check the fields of both creation and change. Raises BadRequest if one breaks a rule."""
     if isinstance(body.destination_url, str):
-        body.destination_url = stripped(body.destination_url)
-        check_visible(destination.DESTINATION_FIELD, body.destination_url)
-        check_url(destination.DESTINATION_FIELD, body.destination_url)
+        body.destination_url = checked_url(destination.DESTINATION_FIELD, body.destination_url)
     if isinstance(body.internal_name, str):
         body.internal_name = trimmed("internal_name", body.internal_name)
     if isinstance(body.external_id, str):
@@ -168,8 +155,9 @@ class ChangeShortLinks(OptionsIn, forbid_unknown_fields=True, kw_only=True):
             raise BadRequest("body: needs active, archived, add_tags, remove_tags or an option")
         if set(self.add_tags) & set(self.remove_tags):
             raise BadRequest("remove_tags: add_tags has one of them too")
-        if self.paths is not UNSET:
-            raise BadRequest("paths: belong to one link; change it alone")
+        for name in ("paths", "rules", "split"):
+            if getattr(self, name) is not UNSET:
+                raise BadRequest(f"{name}: belong to one link; change it alone")
         self.ids = list(dict.fromkeys(self.ids))
         check_options_in(self)
 

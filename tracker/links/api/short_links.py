@@ -6,15 +6,21 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 from uuid import UUID
 
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET
 
 from tracker.access.audit import AuditAction
 from tracker.clock import now
 from tracker.errors import BadRequest, NotFound
-from tracker.links import destination
 from tracker.links.api.cursors import PageStart, cursor_of
-from tracker.links.api.option_schema import EXPIRED_URL, fields_of
-from tracker.links.api.short_link_record import ShortLink, TagReference, records
+from tracker.links.api.option_schema import EXPIRED_URL, OptionsIn, fields_of, rule_fields
+from tracker.links.api.rule_checks import targets
+from tracker.links.api.short_link_record import (
+    ShortLink,
+    TagReference,
+    WrittenShortLink,
+    records,
+    written,
+)
 from tracker.links.api.short_link_schema import (
     CreatedShortLinks,
     CreateShortLink,
@@ -23,10 +29,12 @@ from tracker.links.api.short_link_schema import (
     NewShortLink,
     ShortLinkPage,
 )
+from tracker.links.destination import DESTINATION_FIELD, OWN_REDIRECT, redirect_address
 from tracker.links.domain import Domain
 from tracker.links.link import Link, NewLink
 from tracker.links.lists.filter import LinkFilter, is_counted
 from tracker.links.lists.link_lists import LinkPage
+from tracker.links.rules.identity import NEW_LINK
 from tracker.links.services import LinkCall, LinkServices
 from tracker.links.store import Links
 from tracker.links.tags import Tag
@@ -44,14 +52,14 @@ endpoint = Endpoints("links")
 
 
 async def check_new(services: LinkServices, body: CreateShortLink) -> None:
-    await check_targets(services, body.destination_url, body.expired_url)
+    await check_targets(services, body)
 
 
 async def _check_all_new(services: LinkServices, body: CreateShortLinks) -> None:
     seen = set()
     for at, one in _numbered(body.links).items():
         try:
-            await check_targets(services, one.destination_url, one.expired_url)
+            await check_targets(services, one)
         except BadRequest as error:
             raise BadRequest(f"{at}{error.message}") from None
         if one.slug is None:
@@ -65,20 +73,17 @@ def _numbered(links: Sequence[NewShortLink]) -> dict[str, NewShortLink]:
     return {f"links[{number}].": one for number, one in enumerate(links)}
 
 
-async def check_targets(
-    services: LinkServices, destination_url: str | UnsetType, expired_url: str | UnsetType | None
-) -> None:
-    """Raises BadRequest if one is a redirect of this service, which could loop."""
-    for field, url in (
-        (destination.DESTINATION_FIELD, destination_url),
-        (EXPIRED_URL, expired_url),
-    ):
-        address = destination.redirect_address(url) if isinstance(url, str) else None
+async def check_targets(services: LinkServices, body: OptionsIn) -> None:
+    """Raises BadRequest if a destination is a redirect of this service, which could loop."""
+    own = [(name, getattr(body, name, None)) for name in (DESTINATION_FIELD, EXPIRED_URL)]
+    others = [(path, url) for path, _, url in targets(body.rules, body.split)]
+    for field, url in (*own, *others):
+        address = redirect_address(url) if isinstance(url, str) else None
         if address is None:
             continue
         host, port = address
         if services.public_url.is_at(host, port) or await services.domains.serves(host):
-            raise BadRequest(f"{field}: {destination.OWN_REDIRECT}")
+            raise BadRequest(f"{field}: {OWN_REDIRECT}")
 
 
 async def _show(services: LinkServices, links: Sequence[Link]) -> list[ShortLink]:
@@ -161,12 +166,12 @@ async def list_links(call: LinkCall[ListShortLinks, Nothing]) -> ShortLinkPage:
     check=check_new,
     example={"destination_url": "https://example.com/offer", "internal_name": "Spring offer"},
 )
-async def create(call: LinkCall[Nothing, CreateShortLink]) -> ShortLink:
+async def create(call: LinkCall[Nothing, CreateShortLink]) -> WrittenShortLink:
     """Create a short link."""
     [new] = await _new_links(call, {"": call.body})
     link = await call.services.links.create(new)
     await call.audit("short_link.created", LINKS.audit_object(link))
-    return await LINKS.show(call, link)
+    return written(await LINKS.show(call, link), link)
 
 
 @endpoint(
@@ -190,7 +195,8 @@ async def create_many(call: LinkCall[Nothing, CreateShortLinks]) -> CreatedShort
         await call.audit_all(created, session)
 
     links = await call.services.links.create_all(new, audit)
-    return CreatedShortLinks(rows=await LINKS.show_all(call, links))
+    shown = await LINKS.show_all(call, links)
+    return CreatedShortLinks(rows=list(map(written, shown, links)))
 
 
 async def _page(
@@ -241,19 +247,26 @@ async def _new_links(call: LinkCall[Any, Any], sent: Mapping[str, NewShortLink])
             named.append((f"{at}domain_id", one.domain_id, domains[one.domain_id]))
         named += [(f"{at}tags", tag_id, tags.get(tag_id)) for tag_id in one.tags]
     check_own(call, named)
-    passwords = call.services.passwords
-    return [
-        new_link(call.account_id, one, await fields_of(one, passwords), domains.get(one.domain_id))
-        for one in sent.values()
-    ]
+    new = []
+    for at, one in sent.items():
+        fields, domain = await fields_of(one, call.services.passwords), domains.get(one.domain_id)
+        try:
+            new.append(new_link(call.account_id, one, fields, domain))
+        except BadRequest as error:
+            raise BadRequest(f"{at}{error.message}") from None
+    return new
 
 
 def new_link(
     account_id: UUID, sent: NewShortLink, fields: Mapping[str, Any], domain: Domain | None
 ) -> NewLink:
-    """Return the link to store. `fields` are those of `sent`, with the hash of its password."""
+    """Return the link to store. `fields` are those of `sent`, with the hash of its password.
+
+    Raises BadRequest if a rule or variant has an id, which it gets here.
+    """
     given = {
         **fields,
+        **rule_fields(sent, NEW_LINK),
         "account_id": account_id,
         "internal_name": sent.internal_name or _default_name(sent.destination_url),
         "domain_name": domain.domain_name if domain else "",

@@ -36,6 +36,7 @@ from tracker.imports.api import cut_over, imports
 from tracker.links.api import (
     domains,
     qr_codes,
+    rule_changes,
     short_link_changes,
     short_links,
     slugs,
@@ -89,6 +90,7 @@ _DECLARING = (
     *(
         short_links,
         short_link_changes,
+        rule_changes,
         slugs,
         qr_codes,
         tags,

@@ -116,6 +116,8 @@ INDEXES: dict[str, list[IndexModel]] = {
         # Only recounts write it, to one document of an account.
         _index("recounts", "recounts", sparse=True),
     ],
+    "choices": [_index("by_link", "link_id")],
+    "rule_versions": [_index("by_link", "link_id", "-_id")],
     "domains": [
         # The last field separates domains in quarantine, of which an account may have several.
         _index("by_claim", "domain_name", "account_id", "quarantined_until", unique=True),

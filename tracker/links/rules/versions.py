@@ -1,0 +1,103 @@
+"""Earlier rules and splits of links in MongoDB: what a change has replaced, for an undo."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Final
+from uuid import UUID
+
+import msgspec
+
+from tracker.access.principal import Actor
+from tracker.clock import now
+from tracker.ids import new_id
+from tracker.links.link import Link, Revision
+from tracker.links.rules.choices import COLLECTION as CHOICES
+from tracker.links.rules.choices import find_choices, keep_choices
+from tracker.links.rules.identity import Known
+from tracker.links.rules.rule import Deciding, Rule, Split
+from tracker.stores.mongodb.database import MongoDB
+from tracker.stores.mongodb.documents import as_document, as_struct
+from tracker.stores.mongodb.drivers import Database
+from tracker.stores.mongodb.paging import Pages
+from tracker.stores.mongodb.transaction import MongoSession
+
+COLLECTION: Final = "rule_versions"
+
+MAX_VERSIONS: Final = 50
+"""The limit for a link. Older ones are deleted: 32 KB each."""
+
+
+class RuleVersion(msgspec.Struct, frozen=True, kw_only=True):
+    """The state of a link that `actor` replaced. Nobody is the actor of an import."""
+
+    id: UUID
+    account_id: UUID
+    link_id: UUID
+    version: int
+    at: datetime
+    actor: Actor | None
+    destination_url: str
+    rules: list[Rule] = []
+    split: Split | None = None
+
+
+class LinkRules:
+    """The rules that links once had: versions of all, and each rule and variant."""
+
+    def __init__(self, mongodb: MongoDB) -> None:
+        self._reads = mongodb.reads
+        self._pages = Pages(mongodb.reads, COLLECTION, RuleVersion)
+
+    async def page(self, link_id: UUID, page: int, page_size: int) -> tuple[list[RuleVersion], int]:
+        """Return versions, newest first, and their total number."""
+        return await self._pages.find({"link_id": link_id}, page, page_size, hint="by_link")
+
+    async def known(self, link: Link) -> Known:
+        """Return the rules and variants that a link has, or once had."""
+        choices = await find_choices(self._reads, link.id)
+        return Known(choices, Deciding(rules=link.rules, split=link.split))
+
+    async def find(self, link_id: UUID, version: int) -> RuleVersion | None:
+        wanted = {"link_id": link_id, "version": version}
+        row = await self._reads.find_one(COLLECTION, wanted)
+        return None if row is None else as_struct(RuleVersion, row)
+
+
+async def keep_versions(
+    database: Database, revisions: Sequence[Revision], actor: Actor | None, session: MongoSession
+) -> None:
+    """Store what changes of rules and splits replace, and the rules and variants that come."""
+    changed = [one for one in revisions if _parts(one.before) != _parts(one.after)]
+    for before, _ in changed:
+        await _keep(database, before, actor, session)
+    await keep_choices(database, [one.after for one in changed], session)
+
+
+def _parts(link: Link) -> tuple[list[Rule], Split | None]:
+    return link.rules, link.split
+
+
+async def _keep(database: Database, link: Link, actor: Actor | None, session: MongoSession) -> None:
+    kept = RuleVersion(
+        id=new_id(),
+        account_id=link.account_id,
+        link_id=link.id,
+        version=link.version,
+        at=now(),
+        actor=actor,
+        destination_url=link.destination_url,
+        rules=link.rules,
+        split=link.split,
+    )
+    versions, of_link = database[COLLECTION], {"link_id": link.id}
+    await versions.insert_one(as_document(kept), session=session)
+    rows = versions.find(of_link, ["_id"], session=session).sort("_id", -1)
+    async for row in rows.skip(MAX_VERSIONS).limit(1):
+        await versions.delete_many({**of_link, "_id": {"$lte": row["_id"]}}, session=session)
+
+
+async def forget(database: Database, links: Sequence[Link], session: MongoSession) -> None:
+    """Delete the rules, variants and versions of links that are deleted."""
+    of_links = {"link_id": {"$in": [link.id for link in links]}}
+    await database[CHOICES].delete_many(of_links, session=session)
+    await database[COLLECTION].delete_many(of_links, session=session)
