@@ -31,22 +31,29 @@ VALUES: dict[str, list[Any]] = {
     "referrer_host": [None, "a.example", "b.example"],
     "utm_source": [None, "mail", "$where", "a.b"],
     "utm_content": [None, "none"],
+    "rule_id": [None, UUID(int=1), UUID(int=2)],
+    "variant_id": [None, UUID(int=3)],
 }
-SHOWN = {"domain_name": "domain", "referrer_host": "referrer"}
-MISSING = {"bot": "none", "referrer_host": "direct", "utm_source": "none", "utm_content": "none"}
+SHOWN = {
+    "domain_name": "domain",
+    "referrer_host": "referrer",
+    "rule_id": "rule",
+    "variant_id": "variant",
+}
+OPTIONAL = ("referrer_host", "utm_source", "utm_content", "rule_id", "variant_id")
+MISSING = dict.fromkeys(("bot", *OPTIONAL), "none") | {"referrer_host": "direct"}
 
 
 def shown(name: str, value: Any) -> Any:
     """Return a value of a click as filters name it."""
     if value is None:
         return MISSING[name]
-    return HOST if (name, value) == ("domain_name", "") else value
+    return HOST if (name, value) == ("domain_name", "") else str(value)
 
 
 def random_values(random: Random) -> dict[str, Any]:
     picked = {name: random.choice(values) for name, values in VALUES.items()}
-    optional = ("referrer_host", "utm_source", "utm_content")
-    return {name: one for name, one in picked.items() if one is not None or name not in optional}
+    return {name: one for name, one in picked.items() if one is not None or name not in OPTIONAL}
 
 
 def random_filter(random: Random, link_ids: list[UUID], **fields: Any) -> FeedFilter:
@@ -80,7 +87,7 @@ def passes(document: Mapping[str, Any], wanted: FeedFilter, tags: Mapping[UUID, 
     for name in VALUES:
         values = wanted.values.get(SHOWN.get(name, name))
         own = shown(name, document.get(name)) if link_id or not is_event else "unknown"
-        if values is not None and own not in values:
+        if values is not None and own not in map(str, values):
             return False
     if wanted.values.get("link") and link_id not in wanted.values["link"]:
         return False

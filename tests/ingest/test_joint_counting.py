@@ -5,6 +5,7 @@ from collections import Counter
 from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import Any
+from uuid import UUID
 
 import pytest
 from msgspec import structs
@@ -67,6 +68,7 @@ def query_of(history: History, group_by: Any, **filters: Any) -> ReportQuery:
         ("link", {"bot": ["crawler"], "os": ["iOS"]}),
         ("event", {"country": ["DE", "FR"]}),
         ("weekday", {"utm_campaign": ["spring"]}),
+        ("variant", {"rule": [UUID(int=1), "none"]}),
     ],
 )
 async def test_a_report_of_days_that_were_counted_ahead_reads_no_clicks(

@@ -74,6 +74,8 @@ def keys_of(history: History, host: str, one: Document) -> Keys:
     keys |= {
         **{one_of.name: [one.get(one_of.field) or absent or one_of.absent] for one_of in SOURCES},
         **{name: [own_value(one.get(name, ""), absent or "none")] for name in OWN_PARAMETERS},
+        "rule": [one.get("rule_id") or absent or "none"],
+        "variant": [one.get("variant_id") or absent or "none"],
         "bot": [one.get("bot") or absent or "none"],
         "week": [day - timedelta(days=day.weekday())],
         "month": [f"{day:%Y-%m}"],

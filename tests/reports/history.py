@@ -46,6 +46,10 @@ OWN: dict[str, tuple[str | None, ...]] = {
     "parameter_2": ("zone=7", "zone=unknown", None),
 }
 """The sender's own parameters. The first position was that of another name, the second is again."""
+DECIDED: dict[str, tuple[UUID | None, ...]] = {
+    "rule_id": (UUID(int=1), UUID(int=2), None),
+    "variant_id": (UUID(int=3), None),
+}
 POSITIONS = [{"name": "sub1"}, {"name": "gone", "removed": True}, {"name": "zone"}]
 HOME, FOREIGN = "EUR", ("USD", "JPY")
 MONEY = ("0.000000001", "0.0000000005", "19.99", "-3", "1E+15", "12345678901234.123456789", "0")
@@ -79,8 +83,9 @@ async def made(
 ) -> History:
     """Store a history. Without `restated` all conversions are approved, in its own currency."""
     account_id, other_id = new_id(), new_id()
+    fields = {"currency": HOME, "parameters": POSITIONS, "decides": True}
     await services.stores.mongodb["accounts"].insert_one(
-        {"_id": account_id, "name": "History", "currency": HOME, "parameters": POSITIONS}
+        {"_id": account_id, "name": "History", **fields}
     )
     tag_ids = [(await services.links.tags.create(account_id, name)).id for name in "abc"]
     links = [
@@ -233,8 +238,9 @@ def _click_of(random: Random, account_id: UUID, link_id: UUID, domain_name: str)
     )
 
 
-def _own(at: datetime) -> dict[str, str]:
+def _own(at: datetime) -> dict[str, Any]:
     drawn = {name: values[at.minute // 3 % len(values)] for name, values in OWN.items()}
+    drawn |= {name: values[at.minute % len(values)] for name, values in DECIDED.items()}
     return {name: value for name, value in drawn.items() if value is not None}
 
 
@@ -290,7 +296,7 @@ def _joined(click: dict[str, Any]) -> Attribution:
 
 def _of_click(click: dict[str, Any]) -> dict[str, Any]:
     """Return what an event takes over from its click."""
-    return {name: click[name] for name in (*DIMENSIONS, *SOURCES, *OWN) if name in click}
+    return {name: click[name] for name in (*DIMENSIONS, *SOURCES, *OWN, *DECIDED) if name in click}
 
 
 def _money(random: Random) -> Decimal128 | None:

@@ -138,6 +138,7 @@ DECIDED: Final = tuple(DecidedFields.__annotations__)
 FIELD_DEFAULTS: Final[dict[str, Any]] = {
     **dict.fromkeys(NAMES, UNKNOWN),
     **dict.fromkeys(SourceFields.__annotations__),
+    **dict.fromkeys(DECIDED),
     "referrer": "",
     "query": "",
     "test": False,

@@ -27,6 +27,8 @@ class StoredClick(ClickValues[datetime], frozen=True, kw_only=True):
 
     referrer: str
     link_id: UUID
+    rule_id: UUID | None
+    variant_id: UUID | None
     domain_name: str
     unique: bool
     test: bool

@@ -46,6 +46,8 @@ class StoredConversion(ConversionClickValues, frozen=True, kw_only=True):
     event_config_id: UUID | None
     click_id: UUID | None
     link_id: UUID | None = None
+    rule_id: UUID | None = None
+    variant_id: UUID | None = None
     value: Decimal | None
     payout: Decimal | None
     refunded_value: Decimal | None = None

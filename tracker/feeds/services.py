@@ -12,6 +12,7 @@ from tracker.feeds.feed import Feed
 from tracker.journal.services import JournalServices
 from tracker.links.services import LinkServices
 from tracker.public_url import PublicUrl
+from tracker.stores.mongodb.reads import MongoReads
 from tracker.stores.services import StoreServices
 from tracker.web.call import Body, Call, Query
 from tracker.webhooks.services import WebhookServices
@@ -20,6 +21,7 @@ from tracker.webhooks.services import WebhookServices
 class FeedServices(NamedTuple):
     """Both feeds, corrections, and the rooms whose documents they show."""
 
+    reads: MongoReads
     click_feed: Feed[StoredClick]
     conversion_feed: ConversionFeed
     corrections: Corrections
@@ -43,6 +45,7 @@ def build(
     public_url: PublicUrl,
 ) -> FeedServices:
     return FeedServices(
+        reads=stores.mongodb.reads,
         click_feed=Feed(CLICKS, stores.mongodb.reads, public_url.host),
         conversion_feed=ConversionFeed(stores.mongodb.reads, public_url.host),
         corrections=Corrections(stores.mongodb, journal.journal),

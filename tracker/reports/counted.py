@@ -13,6 +13,8 @@ from tracker.reports.dimensions import (
     LINK,
     NO_VALUE,
     OF_EVENTS,
+    RULE,
+    VARIANT,
     DocumentKind,
 )
 from tracker.visitor_dimensions import NAMES as VISITOR_DIMENSIONS
@@ -34,9 +36,12 @@ _STORED: Final = {
 COUNTED_FIELDS: Final = {
     name: _STORED[name] for name in dict.fromkeys((*VISITOR_DIMENSIONS, *_STORED))
 }
-"""The dimensions of joint counts whose values are texts."""
+"""The dimensions of joint counts that are fields of documents."""
 
-EXTRA_DIMENSIONS: Final = OWN_PARAMETERS
+DECIDED_DIMENSIONS: Final = (RULE, VARIANT)
+"""Those of links that decide. Documents have them as ids."""
+
+EXTRA_DIMENSIONS: Final = (*OWN_PARAMETERS, *DECIDED_DIMENSIONS)
 """Columns that only some accounts have: `ReportScope.extra`. Other accounts read and store none."""
 
 COUNTED_DIMENSIONS: Final = (

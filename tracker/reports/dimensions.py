@@ -47,6 +47,8 @@ DAY: Final = "day"
 HOUR: Final = "hour"
 EVENT: Final = "event"
 CURRENCY: Final = "currency"
+RULE: Final = "rule"
+VARIANT: Final = "variant"
 
 OF_EVENTS: Final = (EVENT, CURRENCY)
 """The dimensions of events that clicks do not have."""
@@ -116,13 +118,16 @@ def _host_of(text: str) -> str:
     return canonical_hostname(text) or text.lower()
 
 
-def _event_of(text: str) -> str:
-    if text == NO_VALUE:
-        return text
-    try:
-        return str(parse_id(EVENT, text))
-    except BadRequest as error:
-        raise ValueError(f"{error.message}, or none") from None
+def _id_or(name: str, *others: str) -> Callable[[str], str]:
+    def canonical(text: str) -> str:
+        if text in others:
+            return text
+        try:
+            return str(parse_id(name, text))
+        except BadRequest as error:
+            raise ValueError(f"{error.message}, or {' or '.join(others)}") from None
+
+    return canonical
 
 
 def _currency_of(text: str) -> str:
@@ -151,6 +156,24 @@ def _utm(source: SourceDimension) -> ReportDimension:
     word = source.name.removeprefix("utm_")
     wanted = Filter("as reports show them; none: clicks without it")
     return _source(source, f"UTM {word}", word.capitalize(), wanted)
+
+
+def _decided(name: str, one: str, many: str) -> ReportDimension:
+    """Return a dimension of links with rules or splits, whose names are remembered for ever."""
+    return ReportDimension(
+        name,
+        one,
+        many,
+        field=f"{name}_id",
+        absent=NO_VALUE,
+        record=("choices", "name"),
+        names={NO_VALUE: f"No {name}", UNKNOWN: "No click"},
+        filter=Filter(
+            f"ids of {many.lower()}; none: clicks that none decided",
+            "; unknown: conversions without a click",
+            canonical=_id_or(name, NO_VALUE, UNKNOWN),
+        ),
+    )
 
 
 _SOURCES: Final = {source.name: source for source in SOURCES}
@@ -224,7 +247,8 @@ _ROWS: Final = (
         record=("event_configs", "name"),
         names={NO_KEY[EVENT]: "No event configuration"},
         filter=Filter(
-            "ids of event configurations; none: conversions without one", canonical=_event_of
+            "ids of event configurations; none: conversions without one",
+            canonical=_id_or(EVENT, NO_VALUE),
         ),
     ),
     _source(
@@ -259,6 +283,8 @@ _ROWS: Final = (
             "ISO 4217, in any case; units: that of an account without one", canonical=_currency_of
         ),
     ),
+    _decided(RULE, "Rule", "Rules"),
+    _decided(VARIANT, "Variant", "Variants"),
     ReportDimension(HOUR, derived_from=(DAY, HOUR), key=time_keys.hour),
     ReportDimension(DAY, derived_from=(DAY,)),
     ReportDimension("week", derived_from=(DAY,), key=lambda _, day: step_of(day, "week")),

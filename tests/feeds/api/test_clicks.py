@@ -89,6 +89,8 @@ async def test_a_click_has_its_link_its_source_and_the_number_of_its_conversions
         "unique": True,
         "conversions": 2,
         "test": False,
+        "rule": None,
+        "variant": None,
         "parameters": {},
     }
     assert list(row.items()) == list(expected.items())

@@ -4,7 +4,7 @@ from random import Random
 from typing import Any, get_args
 
 from tests.reports.counted import Counted
-from tests.reports.history import DOMAINS, FOREIGN, HOME, VALUES, History, days
+from tests.reports.history import DECIDED, DOMAINS, FOREIGN, HOME, VALUES, History, days
 from tests.reports.history import SOURCES as OF_SOURCES
 from tracker.clicks.sources import SOURCES
 from tracker.ids import new_id
@@ -51,6 +51,8 @@ def values(random: Random, history: History, name: str) -> list[Any]:
         **{name: [*one.choices] for name, one in FILTERS.items() if one.choices},
         "parameter_0": ["a", "b=c", "none", "unknown", "other"],
         "parameter_2": ["7", "none", "unknown"],
+        "rule": [*(one for one in DECIDED["rule_id"] if one), "none", "unknown"],
+        "variant": [*(one for one in DECIDED["variant_id"] if one), "none", "unknown"],
         "currency": [HOME, *FOREIGN, "GBP"],
         "domain": [*(name for name in DOMAINS if name), "unknown", "other.example"],
         **{name: [*values, "$device", "a.b", ""] for name, values in VALUES.items()},

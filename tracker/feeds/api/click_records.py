@@ -1,6 +1,6 @@
 """Clicks in answers, without address and user agent."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, TypeVar
 from uuid import UUID
 
@@ -8,7 +8,11 @@ import msgspec
 from msgspec import Meta
 
 from tracker.clicks.document import ClickValues
-from tracker.feeds.conversions import MAX_COUNTED
+from tracker.feeds.clicks import StoredClick
+from tracker.feeds.conversions import MAX_COUNTED, StoredConversion
+from tracker.reports.answers.names import name_of, stored_names
+from tracker.reports.dimensions import RULE
+from tracker.stores.mongodb.reads import MongoReads
 from tracker.web.resource import record_of
 from tracker.web.schema import Timestamp
 
@@ -35,6 +39,16 @@ class ClickLink(msgspec.Struct, kw_only=True):
     slug: str
 
 
+class ClickChoice(msgspec.Struct, kw_only=True):
+    """A rule or a variant, with its last name."""
+
+    id: UUID
+    name: str
+
+
+DecidedBy = Annotated[ClickChoice | None, Meta(description="what decided the destination")]
+
+
 class ClickRecord(ClickFields, frozen=True, kw_only=True):
     """A click, its link, and the number of its conversions."""
 
@@ -48,6 +62,8 @@ class ClickRecord(ClickFields, frozen=True, kw_only=True):
         Meta(description=f"conversions that count; {MAX_COUNTED:,} stands for as many or more"),
     ]
     test: IsTest
+    rule: DecidedBy
+    variant: DecidedBy
     parameters: SentParameters
 
 
@@ -56,6 +72,22 @@ class ConversionClick(ClickFields, frozen=True, kw_only=True):
 
     link_id: UUID
     test: IsTest
+
+
+async def decided_by(
+    reader: MongoReads, rows: Sequence[StoredClick | StoredConversion]
+) -> list[dict[str, ClickChoice | None]]:
+    """Return the rule and the variant of each row, with one query for all that have any."""
+    ids = {one for row in rows for one in (row.rule_id, row.variant_id) if one}
+    names = await stored_names(reader, RULE, [str(one) for one in ids])
+    found = {one: ClickChoice(id=one, name=name_of(RULE, str(one), names)) for one in ids}
+    return [
+        {
+            "rule": found[row.rule_id] if row.rule_id else None,
+            "variant": found[row.variant_id] if row.variant_id else None,
+        }
+        for row in rows
+    ]
 
 
 def record_in(

@@ -9,7 +9,13 @@ from msgspec.structs import replace
 
 from tracker.calendar import Calendar
 from tracker.clicks.document import decoded
-from tracker.feeds.api.click_records import ClickFields, ClickLink, ClickRecord, record_in
+from tracker.feeds.api.click_records import (
+    ClickFields,
+    ClickLink,
+    ClickRecord,
+    decided_by,
+    record_in,
+)
 from tracker.feeds.api.feed_request import all_of_feed, page_of_feed, parameter_columns
 from tracker.feeds.api.schema import FeedAnswer, FeedQuery
 from tracker.feeds.arrivals import FeedName
@@ -44,13 +50,14 @@ class ListClicks(FeedQuery, kw_only=True):
 
 
 async def _show(call: FeedCall[Any, Nothing], clicks: Sequence[StoredClick]) -> list[ClickRecord]:
-    """Return the records of clicks, with one query for links and one for conversions."""
+    """Return the records of clicks, with one query each for links, conversions and names."""
     if not clicks:
         return []
     services, ids = call.services, [click.id for click in clicks]
-    links, conversions = await asyncio.gather(
+    links, conversions, decided = await asyncio.gather(
         services.links.links.find_all({click.link_id for click in clicks}),
         services.conversion_feed.count_of_clicks(call.account_id, ids),
+        decided_by(services.reads, clicks),
     )
     return [
         click_record(
@@ -59,8 +66,9 @@ async def _show(call: FeedCall[Any, Nothing], clicks: Sequence[StoredClick]) -> 
             link=record_in(ClickLink, links, click.link_id),
             domain=click.domain_name or services.public_url.host,
             conversions=conversions.get(click.id, 0),
+            **by,
         )
-        for click in clicks
+        for click, by in zip(clicks, decided, strict=True)
     ]
 
 

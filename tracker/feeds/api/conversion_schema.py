@@ -12,7 +12,7 @@ from tracker.conversions.corrections.status import Status
 from tracker.conversions.document import Attribution
 from tracker.conversions.postbacks.parameters import MAX_TRANSACTION_ID_CHARACTERS
 from tracker.conversions.rules import Rule
-from tracker.feeds.api.click_records import ClickLink, ConversionClick, SentParameters
+from tracker.feeds.api.click_records import ClickLink, ConversionClick, DecidedBy, SentParameters
 from tracker.feeds.api.correction_schema import ConversionChange
 from tracker.feeds.api.schema import FeedQuery
 from tracker.feeds.arrivals import FeedName
@@ -138,6 +138,8 @@ class ConversionRecord(msgspec.Struct, kw_only=True):
         Meta(description="how often its transaction id was sent again; a flood is not counted"),
     ]
     last_repeat_at: Timestamp | None
+    rule: DecidedBy
+    variant: DecidedBy
     parameters: SentParameters
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from tracker.clock import iso
-from tracker.feeds.api.click_records import ClickLink, ConversionClick, record_in
+from tracker.feeds.api.click_records import ClickLink, ConversionClick, decided_by, record_in
 from tracker.feeds.api.clicks import click_record
 from tracker.feeds.api.conversion_changes import shown_changes
 from tracker.feeds.api.conversion_schema import (
@@ -43,20 +43,22 @@ async def _related(
     services: FeedServices, account_id: UUID, conversions: Sequence[StoredConversion]
 ) -> list[dict[str, object]]:
     """Return the fields that other collections give to conversions, with one query for each."""
-    links, configs, clicks = await asyncio.gather(
+    links, configs, clicks, decided = await asyncio.gather(
         services.links.links.find_all({one.link_id for one in conversions if one.link_id}),
         services.conversions.event_configs.find_all(
             {one.event_config_id for one in conversions if one.event_config_id}
         ),
         _clicks(services, account_id, [one.click_id for one in conversions]),
+        decided_by(services.reads, conversions),
     )
     return [
         {
             "event_config": record_in(ConversionEventConfig, configs, one.event_config_id),
             "link": record_in(ClickLink, links, one.link_id),
             "click": clicks.get(one.click_id),
+            **by,
         }
-        for one in conversions
+        for one, by in zip(conversions, decided, strict=True)
     ]
 
 

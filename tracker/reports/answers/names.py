@@ -10,7 +10,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from tracker.reports.answers.rows import ReportRows
-from tracker.reports.dimensions import DIMENSIONS, NO_KEY
+from tracker.reports.dimensions import DIMENSIONS
 from tracker.reports.query import FilterValue, GroupRow, ReportQuery
 from tracker.reports.threads import in_thread, in_thread_if_large
 from tracker.stores.mongodb.reads import MongoReads
@@ -93,7 +93,7 @@ async def filter_names(
         stored: dict[str, str] = {}
         if record := DIMENSIONS[dimension].record:
             collection, field = record
-            ids = [UUID(str(value)) for value in values if value != NO_KEY.get(dimension)]
+            ids = [UUID(str(one)) for one in values if one not in DIMENSIONS[dimension].names]
             wanted = {"_id": {"$in": ids}, "account_id": account_id}
             found = await reader.find(collection, wanted, [field])
             stored = {str(row["_id"]): row[field] for row in found}

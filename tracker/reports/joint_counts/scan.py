@@ -17,7 +17,7 @@ from tracker.ids import id_text
 from tracker.reports import columns
 from tracker.reports.arrays import np
 from tracker.reports.columns import CLICK_MEASURES, Columns, Numbers, column_of
-from tracker.reports.counted import COUNTED_FIELDS
+from tracker.reports.counted import COUNTED_FIELDS, DECIDED_DIMENSIONS
 from tracker.reports.dimensions import (
     CURRENCY,
     EVENT,
@@ -49,6 +49,7 @@ MEASURED_FIELDS: Final[Mapping[DocumentKind, Sequence[str]]] = {
 """The fields from which documents are measured. An event without a link has no click."""
 
 
+_IDS: Final = frozenset((LINK, EVENT, *DECIDED_DIMENSIONS))
 _NO_VALUE: Final = {**NO_KEY, CURRENCY: HOME_CURRENCY}
 
 
@@ -135,16 +136,16 @@ def table_of(
 
 
 def _values(of: DocumentKind, name: str, rows: Sequence[Mapping[str, Any]]) -> list[Any]:
-    if name in (LINK, EVENT):
+    is_of_click = name in COUNTED_FIELDS
+    field = COUNTED_FIELDS[name].field if is_of_click else name
+    if is_of_click and of == "events":
+        values = [row.get(field) if "link_id" in row else UNKNOWN for row in rows]
+    else:
+        values = [row.get(field) for row in rows]
+    if name in _IDS:
         # Binary of the driver, unlike bytes, is hashed in Python.
-        ids = [row.get(name) for row in rows]
-        return [bytes(one) if isinstance(one, bytes) else one for one in ids]
-    if name not in COUNTED_FIELDS:
-        return [row.get(name) for row in rows]
-    field = COUNTED_FIELDS[name].field
-    if of == "clicks":
-        return [row.get(field) for row in rows]
-    return [row.get(field) if "link_id" in row else UNKNOWN for row in rows]
+        return [bytes(one) if isinstance(one, bytes) else one for one in values]
+    return values
 
 
 def _text(name: str, links: Sequence[UUID], value: Any) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 from tracker.accounts import parameters
@@ -10,10 +10,13 @@ from tracker.accounts.time_zones import FIELDS, zones_from_row
 from tracker.calendar import Calendar
 from tracker.clicks.document import OWN_PARAMETERS
 from tracker.errors import BadRequest
-from tracker.reports.counted import COUNTED_DIMENSIONS
+from tracker.reports.counted import COUNTED_DIMENSIONS, DECIDED_DIMENSIONS
 from tracker.reports.dimensions import OWN_PREFIX
 from tracker.reports.rollups.layout import rollups_of
 from tracker.stores.mongodb.reads import MongoReads
+
+DECIDES: Final = "decides"
+"""The field of accounts that have, or had, a link with rules or a split."""
 
 
 class ReportScope(NamedTuple):
@@ -57,7 +60,7 @@ class ReportScope(NamedTuple):
 
 
 async def scope_of(reader: MongoReads, account_id: UUID) -> ReportScope:
-    fields = (*FIELDS, "currency", "has_costs", parameters.FIELD)
+    fields = (*FIELDS, "currency", "has_costs", parameters.FIELD, DECIDES)
     row = await reader.find_one("accounts", {"_id": account_id}, fields) or {}
     return ReportScope(
         account_id,
@@ -71,4 +74,5 @@ async def scope_of(reader: MongoReads, account_id: UUID) -> ReportScope:
 
 def extra_of(row: Mapping[str, Any]) -> Sequence[str]:
     """Return the columns that an account has used, by its document. It never loses one again."""
-    return OWN_PARAMETERS[: len(parameters.positions_in(row))]
+    own = OWN_PARAMETERS[: len(parameters.positions_in(row))]
+    return (*own, *DECIDED_DIMENSIONS) if DECIDES in row else own
