@@ -15,6 +15,7 @@ from typing import Final, NamedTuple
 import orjson
 
 from tracker.reports.dimensions import CARDS, DIMENSIONS, PICTURES
+from tracker.visitor_dimensions import BROWSERS, DEVICES, SYSTEMS, UNKNOWN
 
 STATIC: Final = Path(__file__).parent / "static"
 PREFIX: Final = "/console/assets/"
@@ -130,9 +131,10 @@ def _shell(first: tuple[str, ...], development: bool, session: bool, theme: str)
 
 
 def dimensions() -> str:
-    """Return JSON: the panels in the order of cards, and the panels that are pictures.
+    """Return JSON: the panels in the order of cards, the panels that are pictures, and choices.
 
-    A panel is its name, singular, plural, card, and whether it filters.
+    A panel is its name, singular, plural, card, and whether it filters. Choices are the known
+    values of some visitor dimensions.
     """
     panels: list[tuple[object, ...]] = []
     for card in CARDS:
@@ -140,7 +142,9 @@ def dimensions() -> str:
             panels.append((one.name, one.one, one.many, card, one.filter is not None))
             if one.name == "country":
                 panels.append(("map", one.one, "Map", card, False))
-    return orjson.dumps([panels, PICTURES]).decode()
+    devices = [device for device in DEVICES if device != UNKNOWN]
+    choices = (("device", devices), ("os", tuple(SYSTEMS)), ("browser", tuple(BROWSERS)))
+    return orjson.dumps([panels, PICTURES, choices]).decode()
 
 
 def _asset(path: Path) -> Asset:

@@ -25,6 +25,13 @@ const CASES = [
   ["bad_request", "account_id", "has 9 webhooks, which is the limit", "The account has 9 webhooks"],
   ["bad_request", "report", "at most 9 tests", "This report cannot be read: at most 9 tests."],
   ["bad_request", "short link", "is paused", "This link is paused, so its visitors get 404."],
+  [
+    "bad_request",
+    "rules[3].conditions[0].os[1]",
+    "must be one of",
+    "Rule 4, condition 1, os: must",
+  ],
+  ["bad_request", "split.variants[0].weight", "must be positive", "Split, variant 1, weight: must"],
   ["bad_request", "destination_url", "must be a URL", ""],
   ["unknown_code", "slug", "too purple", ""],
 ];

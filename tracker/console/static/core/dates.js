@@ -95,3 +95,11 @@ function offsetAt(moment, zone) {
 export function daysFromNow(count) {
   return new Date(Date.now() + count * DAY_MS);
 }
+
+/** The names of weekdays from Monday on: {short, long}. */
+export const WEEKDAYS = Array.from({ length: 7 }, (_, index) => {
+  const day = new Date(plusDays("2024-01-01", index));
+  const name = (weekday) =>
+    new Intl.DateTimeFormat(undefined, { weekday, timeZone: "UTC" }).format(day);
+  return { short: name("short"), long: name("long") };
+});

@@ -5,6 +5,8 @@
  * names the field and the rule.
  */
 
+import { placeText } from "console/rules/words";
+
 const WRONG_CODE =
   "That code is not right, or was used already. Enter the one that your authenticator shows now.";
 const BUSY_REPORTS = "Too many reports are being read.";
@@ -101,6 +103,8 @@ const WORDS = {
     "event config": firstActivate("event configuration"),
     webhook: firstActivate("webhook"),
     role: "An account keeps its last owner. Make somebody else an owner first.",
+    rules: (rule, field) => `${placeText(field)}: ${rule}.`,
+    split: (rule, field) => `${placeText(field)}: ${rule}.`,
     add_tags: (rule) => `Tags: ${rule}. Remove one first.`,
   },
 };

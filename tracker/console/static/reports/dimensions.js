@@ -2,12 +2,15 @@
 
 /**
  * The panels as the page has them: [name, title of a value, title of the panel, card, whether it
- * filters], and the names of those that are pictures instead of rows.
+ * filters], the names of those that are pictures instead of rows, and all values of some dimensions.
  */
-const [PANELS, pictures] = JSON.parse(document.getElementById("dimensions").textContent);
+const [PANELS, pictures, choices] = JSON.parse(document.getElementById("dimensions").textContent);
 
 /** Return whether a panel is a picture. */
 export const isPicture = (panel) => pictures.includes(panel);
+
+/** All values of the dimensions that have a closed list. */
+export const CHOICES = Object.fromEntries(choices);
 
 /** How dimensions are called: one of them, and as the title of a panel. */
 export const DIMENSIONS = Object.fromEntries(

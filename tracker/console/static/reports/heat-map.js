@@ -1,19 +1,11 @@
 /** A heat map: a measure by the hours of a week. */
 
 import { useState } from "preact/hooks";
-import { plusDays } from "console/core/dates";
+import { WEEKDAYS } from "console/core/dates";
 import { html } from "console/core/html";
 import { ChartTable } from "console/reports/chart-table";
 import { Legend, scaleOf } from "console/reports/shades";
 
-/** A Monday. */
-const MONDAY = "2024-01-01";
-const WEEKDAYS = Array.from({ length: 7 }, (_, index) => {
-  const day = new Date(plusDays(MONDAY, index));
-  const name = (weekday) =>
-    new Intl.DateTimeFormat(undefined, { weekday, timeZone: "UTC" }).format(day);
-  return { short: name("short"), long: name("long") };
-});
 const HOURS = Array.from({ length: 24 }, (_, hour) => `${hour}`.padStart(2, "0"));
 
 /**
