@@ -239,7 +239,9 @@ def _click_of(random: Random, account_id: UUID, link_id: UUID, domain_name: str)
 
 
 def _own(at: datetime) -> dict[str, Any]:
-    drawn = {name: values[at.minute // 3 % len(values)] for name, values in OWN.items()}
+    drawn: dict[str, Any] = {
+        name: values[at.minute // 3 % len(values)] for name, values in OWN.items()
+    }
     drawn |= {name: values[at.minute % len(values)] for name, values in DECIDED.items()}
     return {name: value for name, value in drawn.items() if value is not None}
 
