@@ -19,6 +19,7 @@ from tracker.journal.partitions import partition_of_transaction_id
 from tracker.stores.redis import keys
 from tracker.syntax.currency import checked_currency
 
+_NEGATIVE_REFUND: Final = "value: ignored, because nothing below 0 can be refunded"
 _NO_CURRENCY: Final = "currency: ignored, because the account has none"
 _NO_STATUSES: Final[Meanings] = {}
 
@@ -73,6 +74,9 @@ def read_by(
         parameters = with_aliases(parameters, config.parameter_aliases if config else {})
         parameters = with_similar_status(parameters, statuses)
     reported = _reported(config, parameters.status)
+    if reported.status is Status.REFUNDED and parameters.value is not None and parameters.value < 0:
+        parameters = replace(parameters, value=None)
+        reported = reported._replace(warnings=(*reported.warnings, _NEGATIVE_REFUND))
     if (
         parameters.transaction_id is None
         and reported.status is not None

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.conversions.api.reporting import EVERY_WAY, Send, by_query
+from tests.conversions.scene import drained, stored_events
 from tests.factories import create_click, create_event_config
 from tests.web.records import journaled_events
 from tests.web.world import World
@@ -47,6 +48,17 @@ async def test_a_share_of_an_approved_conversion_needs_a_value_unless_it_is_a_re
     first = await by_query(world.client, {**sent, "status": "pending"})
     approved = await by_query(world.client, sent)
     assert approved.json() == {**first.json(), "updated": True}
+
+
+async def test_a_refund_below_0_refunds_what_was_told_before(world: World) -> None:
+    config = await create_event_config(world.services, world.account.id)
+    sent = {"pbk": config.pbk, "txid": "T"}
+    await by_query(world.client, {**sent, "status": "approved", "value": 9})
+    refund = await by_query(world.client, {**sent, "status": "chargeback", "value": -9})
+    assert refund.json()["warnings"] == ["value: ignored, because nothing below 0 can be refunded"]
+    await drained(world.services)
+    [event] = await stored_events(world.services)
+    assert (event["reported"], str(event["value"])) == ("refunded", "9")
 
 
 async def test_the_reports_of_a_click_have_the_answer_of_the_first_and_are_all_in_the_journal(

@@ -115,6 +115,7 @@ async def test_a_value_is_taken_back_after_more_corrections_than_are_kept(world:
         ({"value": True}, "value: must be a finite number such as 12.50"),
         ({"payout": 10**16}, "payout: at most 10^15, and 30 digits"),
         ({"refunded_value": -1}, "refunded_value: must be 0 or more"),
+        ({"status": "refunded", "value": -1}, "value: of a refunded conversion at least 0"),
         ({"refunded_value": 11}, "refunded_value: at most the value of the conversion"),
         ({"refunded_value": 9, "value": 8}, "refunded_value: at most the value of the conversion"),
         (

@@ -90,6 +90,9 @@ def _checked(name: str, value: Any) -> Any:
 
 def _check_refund(made: Mapping[str, Any]) -> None:
     refunded, value = made.get("refunded_value"), made["value"]
+    is_refunded = made.get("reported") == Status.REFUNDED
+    if is_refunded and value is not None and value.to_decimal() < 0:
+        raise BadRequest("value: of a refunded conversion at least 0")
     if refunded is None:
         return
     if made.get("reported", Status.APPROVED) not in _REFUNDABLE:
