@@ -29,7 +29,9 @@ def query_of(page: Page) -> dict[str, str]:
     return {name: values[0] for name, values in parse_qs(urlsplit(page.url).query).items()}
 
 
-async def share(page: Page, title: str, password: str = "", show_names: bool = False) -> str:
+async def share(
+    page: Page, title: str, password: str = "", show_names: bool = False, costs: bool = False
+) -> str:
     """Share the report on screen; return its link."""
     await page.get_by_role("button", name="Share", exact=True).click()
     dialog = page.get_by_role("dialog")
@@ -38,6 +40,8 @@ async def share(page: Page, title: str, password: str = "", show_names: bool = F
         await dialog.get_by_label("Password").fill(password)
     if show_names:
         await dialog.get_by_label("Show the names of links").check()
+    if costs:
+        await dialog.get_by_label("Show costs and profit").check()
     await dialog.get_by_role("button", name="Make the link").click()
     link: str = await dialog.locator("code").first.inner_text()
     await dialog.get_by_role("button", name="I have copied it").click()

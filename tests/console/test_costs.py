@@ -1,10 +1,13 @@
 """The page of costs, as people use it."""
 
+from urllib.parse import parse_qs, urlsplit
+
 from playwright.async_api import expect
 
 from tests.console.conftest import OpenConsole
-from tests.conversions.scene import applied
+from tests.conversions.scene import applied, drained
 from tests.factories import (
+    CHROME,
     create_cost,
     create_event_config,
     create_link,
@@ -16,6 +19,7 @@ from tracker.clock import day_of, moment, now, now_ms
 from tracker.service.services import Services
 
 DAY_MS = 86_400_000
+PERSON = {"User-Agent": CHROME}
 
 
 async def test_yesterdays_cost_of_a_campaign_is_entered_and_replaced_and_restored(
@@ -79,6 +83,28 @@ async def test_the_cost_of_a_campaign_shows_its_roi(
         await expect(cost).to_contain_text("5.00 without a click")
         await page.goto(f"/console/overview?from={day}&to={day}&utm_campaign=spring")
         await expect(page.get_by_role("button").filter(has_text="ROI")).to_contain_text("25%")
+
+
+async def test_the_cost_of_a_click_that_its_link_says_shows_its_roi(
+    open_console: OpenConsole, services: Services, account: Account
+) -> None:
+    link = await create_link(services, account.id, "spring")
+    config = await create_event_config(services, account.id, payout="0.5")
+    async with open_console(f"/console/links/{link.id}") as page:
+        await page.get_by_role("button", name="Edit", exact=True).click()
+        dialog = page.get_by_role("dialog")
+        await dialog.get_by_text("More options").click()
+        await dialog.get_by_label("Cost of a click").fill("0.2")
+        await dialog.get_by_role("button", name="Save").click()
+        await expect(dialog).not_to_be_visible()
+        clicked = await page.request.get("/c/spring", max_redirects=0, headers=PERSON)
+        [click_id] = parse_qs(urlsplit(clicked.headers["location"]).query)["click_id"]
+        query = f"pbk={config.pbk}&click_id={click_id}"
+        assert (await page.request.get(f"/api/event?{query}")).ok
+        await drained(services)
+        await page.reload()
+        await expect(page.locator(".tile", has_text="Cost").first).to_contain_text("0.20")
+        await expect(page.locator(".tile", has_text="ROI")).to_contain_text("150%")
 
 
 async def test_costs_are_found_by_their_days_and_one_without_a_click_says_so(

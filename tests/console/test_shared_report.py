@@ -89,6 +89,21 @@ async def test_the_client_sees_the_measure_the_panels_and_the_rows_that_were_sha
         assert [await rows_of(client, panel) for panel in ("Links", "Source")] == shared_rows
 
 
+async def test_a_client_sees_costs_only_where_the_switch_is_on(
+    open_page: OpenPage, services: Services, account: Account
+) -> None:
+    link = await create_link(services, account.id, "spring")
+    click = make_click(account.id, link_id=link.id.bytes, at=now_ms())
+    await applied(services, [msgspec.structs.replace(click, cost="0.2")])
+    async with open_page() as (page, _), open_page() as (client, _):
+        await sign_in(services, page, account.id)
+        await page.goto("/console/overview?period=today")
+        for costs in (True, False):
+            await client.goto(await share(page, f"Costs {costs}", costs=costs))
+            await expect(client.locator(".tile", has_text="Clicks")).to_be_visible()
+            await expect(client.locator(".tile", has_text="ROI")).to_have_count(int(costs))
+
+
 async def test_a_share_without_a_measure_has_the_first_rows_by_clicks(
     open_page: OpenPage, services: Services, account: Account
 ) -> None:

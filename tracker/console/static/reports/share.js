@@ -34,15 +34,16 @@ export function ShareDialog({ report, days, onClose }) {
     expires_at: "",
     password: "",
     show_link_names: false,
+    costs: false,
   });
   const [made, setMade] = useState(null);
   const zone = session.value.account.time_zone;
   const list = shareFields(zone);
   const [share, busy, error] = useAction(async () => {
-    const { password, expires_at: until } = fields;
+    const { password, expires_at: until, costs, ...others } = fields;
     const sent = {
-      ...fields,
-      report,
+      ...others,
+      report: { ...report, costs },
       password: password || null,
       expires_at: until ? endOfDay(until, zone).toISOString() : null,
     };
@@ -93,6 +94,12 @@ function shareFields(zone) {
       name: "show_link_names",
       label: "Show the names of links",
       hint: "Otherwise they are Link 1, Link 2 and so on",
+      checkbox: true,
+    },
+    {
+      name: "costs",
+      label: "Show costs and profit",
+      hint: "Otherwise nobody sees what you pay",
       checkbox: true,
     },
   ];
