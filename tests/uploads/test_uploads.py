@@ -172,6 +172,19 @@ async def test_webhooks_are_told_unless_the_upload_says_not(world: World) -> Non
         assert await deliveries.count_documents({}) == number
 
 
+async def test_webhooks_are_told_of_changes_unless_the_upload_says_not(world: World) -> None:
+    config, [click] = await a_config(world), await clicks(world, 1)
+    webhook = await create_webhook(world.services, world.account.id)
+    await world.services.webhooks.webhooks.change(webhook.id, {"events": ("conversion.updated",)})
+    deliveries = world.services.stores.mongodb["deliveries"]
+    query: dict[str, Any] = {"form": "keitaro", "event": config.id}
+    for value, notify, number in ((5, True, 0), (6, False, 0), (7, True, 1)):
+        found = await uploaded(world, f"{click},{value},T1\n", **query, notify=notify)
+        assert sum(found["counts"].values()) == 1
+        assert await deliveries.count_documents({}) == number
+    assert await stored(world, "value") == [("7",)]
+
+
 async def test_a_dry_run_records_nothing_and_may_be_run(world: World) -> None:
     config, ids = await a_config(world), await clicks(world, 2)
     await uploaded(world, f"{ids[0]},5,T1\n", form="keitaro", event=config.id)

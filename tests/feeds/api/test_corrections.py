@@ -6,16 +6,20 @@ import orjson
 import pytest
 from bson import Decimal128
 
-from tests.conversions.scene import applied, drained
+from tests.conversions.scene import applied, burst, drain_of, drained, stored_events
 from tests.factories import create_event_config, make_click, make_conversion, make_event_document
 from tests.web.each import each_case
 from tests.web.records import journaled
 from tests.web.world import World
+from tracker.clock import day_of, moment
 from tracker.conversions.conversion import Correction
 from tracker.conversions.corrections.status import click_key
 from tracker.errors import Unavailable
 from tracker.feeds.corrections.statement import MAX_CORRECTING
 from tracker.ids import new_id
+from tracker.ingest.consumer import Consumer
+from tracker.journal.appender import Appender
+from tracker.stores.redis.keys import JOURNAL, OVERFLOW
 
 SENT = {"reason": "customer_refund", "note": "By phone"}
 
@@ -80,6 +84,37 @@ async def test_the_answer_is_what_the_drain_makes_of_it_and_followers_get_it(wor
     followed = (await world.api.get(f"{page}&since={since}")).json()["rows"]
     shown = [(row["event_id"], row["status"], row["payout"]) for row in followed]
     assert shown == [(1, "rejected", 1)]
+
+
+@pytest.mark.parametrize("way", ["spool", "overflow"])
+async def test_a_correction_that_goes_another_way_and_comes_twice_is_applied_once(
+    world: World, monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    services = world.services
+    click = make_click(world.account.id)
+    own = {"account_id": world.account.id.bytes, "value": "10", "payout": "2"}
+    await applied(services, [click, make_conversion(1, click.id, **own)])
+    journal = services.journal.journal
+    with monkeypatch.context() as patched:
+        if way == "spool":  # as while Redis is away
+            patched.setattr(Appender, "is_usable", False)
+        else:
+            patched.setattr(journal.overflow, "is_counting", True)
+            patched.setattr(journal.overflow, "takes", lambda _: True)
+        assert (await world.api.patch("/api/conversions/1", value=7, **SENT)).status == 200
+        assert bool(journal.spool.bytes_waiting) == (way == "spool")
+    [correction] = await journaled(services)
+    stream = JOURNAL if way == "spool" else OVERFLOW
+    assert await services.stores.redis.xlen(stream) == 1
+    redis = services.stores.redis, services.stores.redis_blocking
+    assert await burst(Consumer(*redis, drain_of(services).apply, stream=stream)) == 1
+    await applied(services, [correction, correction])
+    [event] = await stored_events(services)
+    assert (str(event["value"]), len(event["changes"]), event["revision"]) == ("7", 2, 1)
+    day = day_of(moment(click.at))
+    body = {"dateRange": {"from": day, "to": day}, "groupBy": "day"}
+    report = await world.api.post("/api/reports", accountId=str(world.account.id), **body)
+    assert report.json()["totals"]["value"] == 7
 
 
 async def test_what_changes_nothing_appends_nothing(world: World) -> None:
