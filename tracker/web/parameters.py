@@ -173,7 +173,34 @@ def _parse_fields(kind: type[Kind], fields: dict[str, Any]) -> Parsed[Kind]:
     own = next((name for name in _ACCOUNT_NAMES if name in _field_types(kind)), None)
     if own is not None and account_id is not None:
         fields[own] = account_id
-    return Parsed(_convert(kind, fields), account_id, frozenset(fields))
+    collected = _collected(type_info(kind), fields)
+    return Parsed(_convert(kind, collected), account_id, frozenset(fields))
+
+
+def _beginning_of(name: str) -> str:
+    """Return the name of the field that takes `parameter:sub1` and the like; empty if none may."""
+    beginning, _, rest = name.partition(":")
+    return f"{beginning}:" if rest else ""
+
+
+def _collected(kind: Any, fields: Mapping[str, Any], path: str = "") -> dict[str, Any]:
+    """Return the fields, those of one beginning as pairs (rest of the name, value) in one field.
+
+    A struct has such a field if its name ends in a colon. Nested structs are looked into.
+    """
+    types = {one.encode_name: one.type for one in kind.fields}
+    found: dict[str, Any] = {}
+    for name, value in fields.items():
+        if (beginning := _beginning_of(name)) in types:
+            found.setdefault(beginning, []).append((name[len(beginning) :], value))
+            continue
+        if name in types and name.endswith(":"):
+            raise BadRequest(f"{path}{name}: unknown field")
+        inner = [one for one in union_types(types.get(name)) if isinstance(one, StructType)]
+        if inner and isinstance(value, dict):
+            value = _collected(inner[0], value, f"{path}{name}.")
+        found[name] = value
+    return found
 
 
 def _take_account(fields: dict[str, Any]) -> UUID | None:

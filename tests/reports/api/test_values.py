@@ -2,7 +2,6 @@
 
 from datetime import UTC, datetime, timedelta
 from random import Random
-from typing import get_args
 from urllib.parse import urlencode
 
 from tests.factories import create_link, make_click_document
@@ -12,7 +11,7 @@ from tests.web.each import each_case
 from tests.web.keyed_client import KeyedClient
 from tests.web.reported import Reported, days, reported
 from tests.web.world import World
-from tracker.reports.api.filters import FilterName
+from tracker.reports.dimensions import FILTER_NAMES
 from tracker.service.services import Services
 
 
@@ -58,7 +57,7 @@ async def test_values_are_the_rows_of_a_report_that_match(
 
 async def test_a_value_is_what_the_filter_takes(services: Services, client: Client) -> None:
     scene = await reported(services, client)
-    for dimension in get_args(FilterName):
+    for dimension in FILTER_NAMES:
         for row in (await of_history(scene, dimension=dimension)).json()["rows"]:
             filters = {dimension: row["key"]}
             if dimension == "bot":

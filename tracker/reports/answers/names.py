@@ -9,8 +9,9 @@ from functools import partial
 from typing import Any, Final
 from uuid import UUID
 
+from tracker.clicks.document import OWN_PARAMETERS
 from tracker.reports.answers.rows import ReportRows
-from tracker.reports.dimensions import DIMENSIONS
+from tracker.reports.dimensions import DIMENSIONS, OWN_PREFIX
 from tracker.reports.query import FilterValue, GroupRow, ReportQuery
 from tracker.reports.threads import in_thread, in_thread_if_large
 from tracker.stores.mongodb.reads import MongoReads
@@ -91,14 +92,15 @@ async def filter_names(
     names = {}
     for dimension, values in filters.items():
         stored: dict[str, str] = {}
-        if record := DIMENSIONS[dimension].record:
+        known = OWN_PARAMETERS[0] if dimension.startswith(OWN_PREFIX) else dimension
+        if record := DIMENSIONS[known].record:
             collection, field = record
-            ids = [UUID(str(one)) for one in values if one not in DIMENSIONS[dimension].names]
+            ids = [UUID(str(one)) for one in values if one not in DIMENSIONS[known].names]
             wanted = {"_id": {"$in": ids}, "account_id": account_id}
             found = await reader.find(collection, wanted, [field])
             stored = {str(row["_id"]): row[field] for row in found}
         keys = map(str, values)
-        names[dimension] = {key: name_of(dimension, key, stored) for key in keys}
+        names[dimension] = {key: name_of(known, key, stored) for key in keys}
     return names
 
 

@@ -10,6 +10,7 @@ from msgspec.structs import asdict, replace
 
 from tracker.reports.answers.names import filter_names
 from tracker.reports.answers.overview import Overview, read_overview
+from tracker.reports.answers.selection import resolved
 from tracker.reports.api.answer import (
     ChosenColumns,
     TimeZoneChanges,
@@ -25,6 +26,7 @@ from tracker.reports.api.figures import (
     ReportRow,
     ReportStep,
 )
+from tracker.reports.api.filters import check_dimension
 from tracker.reports.api.reports import check_domains
 from tracker.reports.api.schema import (
     DEFAULT_SORT,
@@ -35,6 +37,7 @@ from tracker.reports.api.schema import (
     Sort,
     order_of,
 )
+from tracker.reports.dimensions import GROUPS
 from tracker.reports.joint_counts.report_run import ReportRun
 from tracker.reports.periods import Interval
 from tracker.reports.query import ReportQuery
@@ -60,6 +63,9 @@ class OverviewPanel(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
         Annotated[bool, Meta(description="false: its rows have no `previous` and no `change`")]
         | UnsetType
     ) = UNSET
+
+    def __post_init__(self) -> None:
+        check_dimension("groupBy", self.group_by, GROUPS)
 
     def query(self, query: ReportQuery) -> ReportQuery:
         order, rows = order_of(self.sort), self.limit
@@ -163,6 +169,11 @@ async def overview(
     panels = [panel.query(query) for panel in body.panels]
     alone = {number for number, panel in enumerate(body.panels) if panel.compare is False}
     async with services.reports.begin(account_id) as run:
+        query = resolved(run.scope, query)
+        panels = [
+            resolved(run.scope, panel, f"panels[{number}].groupBy")
+            for number, panel in enumerate(panels)
+        ]
         found = await read_overview(
             run, query, body.chosen_interval(), body.comparison(), panels, alone
         )

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from tracker.errors import BadRequest
 from tracker.links.hostnames import canonical_hostname
 from tracker.reports.answers.compared import DetailedReport, read_all_rows, read_detailed
+from tracker.reports.answers.selection import resolved
 from tracker.reports.api.answer import (
     ChosenColumns,
     TimeZoneChanges,
@@ -29,13 +30,14 @@ from tracker.reports.api.schema import (
     CreateReport,
     DateRange,
     ExportReport,
+    GroupBy,
     ReportRequest,
     RowsRequest,
     order_of,
 )
 from tracker.reports.joint_counts.report_run import ReportRun
 from tracker.reports.periods import Interval
-from tracker.reports.query import GroupBy, ReportQuery
+from tracker.reports.query import ReportQuery
 from tracker.reports.services import ReportCall, ReportServices
 from tracker.web.call import Nothing
 from tracker.web.endpoint import Endpoints
@@ -88,6 +90,7 @@ async def all_rows(
     reports, chosen = services.reports, ChosenColumns(body.columns)
     with reports.memory.reserve(call.account_id) as reservation:
         async with reports.begin(call.account_id, reservation=reservation) as run:
+            query = resolved(run.scope, query)
             report, previous = await read_all_rows(run, query, body.comparison())
         for first in range(0, len(report.keys), PIECE_ROWS):
             rows = report.piece(first, PIECE_ROWS)
@@ -137,6 +140,7 @@ async def create(call: ReportCall[Nothing, CreateReport]) -> ReportAnswer:
     query = replace(_query(call.account_id, body), page=body.page, page_size=body.page_size)
     interval = None if body.interval is UNSET else body.interval
     async with services.reports.begin(call.account_id) as run:
+        query = resolved(run.scope, query)
         found = await read_detailed(run, query, interval, body.comparison())
     return _answer(body, found, run)
 

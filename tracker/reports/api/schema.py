@@ -1,6 +1,6 @@
 """The requests of `/api/reports`, and the rules of their fields."""
 
-from typing import Annotated, Any, Final, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Self
 from uuid import UUID
 
 import msgspec
@@ -8,10 +8,17 @@ from msgspec import UNSET, Meta, UnsetType, field
 
 from tracker.errors import BadRequest
 from tracker.reports.api.figures import MEASURE_FIELDS, MeasureName
-from tracker.reports.api.filters import BotsIn, ReportFilters, TagOperator
+from tracker.reports.api.filters import (
+    BotsIn,
+    ReportFilters,
+    TagOperator,
+    check_dimension,
+    dimension_in,
+)
 from tracker.reports.comparison import Compared, DayComparison, other_range
+from tracker.reports.dimensions import GROUPS
 from tracker.reports.periods import DayRange, Interval
-from tracker.reports.query import GroupBy, ReportQuery, SortBy
+from tracker.reports.query import ReportQuery, SortBy
 from tracker.reports.series import MAX_HOURLY_DAYS
 from tracker.web.export import UNDESCRIBED, FileFormatIn, FormatIn
 from tracker.web.limits import DEFAULT_PAGE_SIZE, MAX_REPORT_DAYS, MAX_TEXT_CHARACTERS
@@ -73,6 +80,10 @@ class DateRange(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
         return DayRange(parse_day("from", self.first), parse_day("to", self.last))
 
 
+if TYPE_CHECKING:
+    GroupBy = str
+else:
+    GroupBy = dimension_in(GROUPS)
 GroupByIn = Annotated[
     GroupBy,
     Meta(
@@ -152,6 +163,10 @@ class RowsRequest(ReportRequest, forbid_unknown_fields=True, kw_only=True):
     group_by: GroupByIn = field(name="groupBy")
     sort: Sort = DEFAULT_SORT
     search: Search = ""
+
+    def __post_init__(self) -> None:
+        check_dimension("groupBy", self.group_by, GROUPS)
+        super().__post_init__()
 
     def is_hourly(self) -> bool:
         """Return whether the answer has steps of an hour, or compares each hour."""

@@ -11,9 +11,9 @@ from tracker.clock import now
 from tracker.errors import BadRequest
 from tracker.reports.answers.one_report import read_page
 from tracker.reports.api.answer import zone_of
-from tracker.reports.api.filters import FilterName
+from tracker.reports.api.filters import FilterName, check_dimension
 from tracker.reports.api.schema import DateRange, Search
-from tracker.reports.dimensions import NO_KEY
+from tracker.reports.dimensions import FILTER_NAMES, NO_KEY
 from tracker.reports.periods import DayRange
 from tracker.reports.query import ReportQuery
 from tracker.reports.services import ReportCall
@@ -41,6 +41,7 @@ class ListReportValues(msgspec.Struct, kw_only=True):
     limit: Annotated[int, Meta(ge=1, le=MAX_PAGE_SIZE, description="rows")] = DEFAULT_PAGE_SIZE
 
     def __post_init__(self) -> None:
+        check_dimension("dimension", self.dimension, FILTER_NAMES)
         for name, text in (("from", self.first), ("to", self.last)):
             if text is not None:
                 parse_day(name, text)
@@ -101,7 +102,7 @@ async def list_values(call: ReportCall[ListReportValues, Nothing]) -> ReportValu
                 account_id=call.account_id,
                 first=days.first,
                 last=days.last,
-                group_by=query.dimension,
+                group_by=run.scope.dimension_of("dimension", query.dimension),
                 # People have no bot reason.
                 bots="include" if query.dimension == "bot" else "exclude",
                 search=query.search,

@@ -13,6 +13,7 @@ from tracker.access.principal import Actor, Principal
 from tracker.clock import now
 from tracker.errors import BadRequest
 from tracker.ids import new_id
+from tracker.reports.api.filters import as_sent
 from tracker.reports.api.reports import check_domains
 from tracker.sharing.api.shared_report import SharedReport
 from tracker.sharing.services import SharingCall, SharingServices
@@ -190,13 +191,17 @@ async def revoke(call: SharingCall[Nothing, Nothing]) -> Done:
 
 
 def _shown(share: Share) -> dict[str, Any]:
-    return {"report": msgspec.json.decode(share.report), "has_password": share.password is not None}
+    report = msgspec.json.decode(share.report)
+    if "filters" in report:
+        report["filters"] = as_sent(report["filters"])
+    return {"report": report, "has_password": share.password is not None}
 
 
 def _in_short(report: SharedReport) -> dict[str, Any]:
     """Return a summary of a report, without its days, for one line of the audit."""
     fields = msgspec.to_builtins(report)
-    filters = {name: values for name, values in fields.get("filters", {}).items() if values}
+    sent = as_sent(fields.get("filters", {}))
+    filters = {name: values for name, values in sent.items() if values}
     panels = [panel["groupBy"] for panel in fields.get("panels", [])]
     others = ("bots", "compare", "interval", "measure", "shown", "tagOperator")
     return {

@@ -127,7 +127,9 @@ def _nullable(schema: OpenApiPart) -> OpenApiPart:
 def _drop_internal(schema: OpenApiPart) -> None:
     properties = schema.get("properties", {})
     for name in [name for name, one in properties.items() if one.get(INTERNAL)]:
-        del properties[name]
+        dropped = properties.pop(name)
+        if name.endswith(":"):  # of all fields that begin with it (`web/parameters`)
+            schema["additionalProperties"] = dropped["additionalProperties"]
 
 
 def _describe_defaults(schema: OpenApiPart) -> None:
