@@ -13,7 +13,7 @@ from pymongo.errors import ExecutionTimeout
 
 from tests.reports.answers.drawn import HOST, check
 from tests.reports.counted import Counted
-from tests.reports.history import DAYS, FIRST, History, made, more
+from tests.reports.history import DAYS, FIRST, OWN, POSITIONS, History, made, more
 from tests.stores.mongodb.profiler import profiled
 from tracker.ingest import joint_counting
 from tracker.ingest.joint_counting import JointCounting
@@ -227,3 +227,36 @@ async def test_only_one_of_several_drains_counts(services: Services) -> None:
     stop.set()
     await running
     assert await other._lease.acquire()
+
+
+async def test_counts_from_before_a_parameter_was_named_are_those_of_clicks_without_it(
+    services: Services,
+) -> None:
+    accounts = services.stores.mongodb["accounts"]
+    positions = {"parameters": POSITIONS}
+    history = await set_the_scene(services)
+    for of, documents in (("clicks", history.clicks), ("events", history.events)):
+        await services.stores.mongodb[of].update_many({}, {"$unset": dict.fromkeys(OWN, 1)})
+        for one in documents:
+            for name in OWN:
+                one.pop(name, None)
+    await accounts.update_one({"_id": history.account_id}, {"$unset": positions})
+    await counting(services).count_days()
+    stored = await services.stores.mongodb["joint_counts"].find().to_list(None)
+    assert stored
+    assert not any(name in one["columns"] for one in stored for name in OWN)
+    await accounts.update_one({"_id": history.account_id}, {"$set": positions})
+    counted = Counted(history, HOST)
+    async with profiled(services.stores.mongodb.database) as commands:
+        await check(services, counted, query_of(history, "parameter_0"))
+        await check(services, counted, query_of(history, "parameter_2", os=["iOS"]))
+    assert not any(one["ns"].endswith(".clicks") for one in commands)
+
+
+async def test_days_are_counted_ahead_by_the_senders_own_parameters(services: Services) -> None:
+    history = await set_the_scene(services)
+    await counting(services).count_days()
+    stored = await services.stores.mongodb["joint_counts"].find({"_id.by": "*"}).to_list(None)
+    assert any("parameter_0" in one["columns"] for one in stored)
+    await services.stores.mongodb["clicks"].delete_many({})
+    await check(services, Counted(history, HOST), query_of(history, "parameter_0"))

@@ -44,6 +44,9 @@ row for each, of some 500 bytes. Larger hours have no such table."""
 MAX_ROWS: Final = 2_000_000
 """Combinations of values that one report adds up in memory, over all of its days."""
 
+MAX_OWN_VALUES: Final = 1000
+"""Values of an own parameter that counts of a finished day have for each link."""
+
 FEW_DOCUMENTS: Final = 2000
 """Documents of an hour that are counted each time: 5 ms, without a permit to count. To cache their
 counts, a write would wait for the disk."""

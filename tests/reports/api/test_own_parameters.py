@@ -102,7 +102,7 @@ async def test_an_overview_a_file_and_values_know_own_parameters(world: World) -
         ("/export", {"groupBy": "parameter:gone"}, "groupBy: the account has no parameter gone"),
         *(
             ("", {"groupBy": "day", "filters": {"parameter:sub1": wrong}}, rule)
-            for wrong in (7, None, ["a", 7], ["a"] * 101, "a" * 257, {"$ne": "a"}, [{}])
+            for wrong in list[Any]((7, None, ["a", 7], ["a"] * 101, "a" * 257, {"$ne": "a"}, [{}]))
             for rule in ["filters.parameter:sub1: must be text of at most 256 characters"]
         ),
         *(

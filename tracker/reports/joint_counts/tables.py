@@ -22,6 +22,7 @@ from tracker.reports.columns import Columns
 from tracker.reports.counted import dimensions_in, dimensions_of, of_kind
 from tracker.reports.dimensions import DOCUMENT_KINDS, HOUR, NO_EVENT, DocumentKind
 from tracker.reports.joint_counts.hour_so_far import STORING_TIME, count_so_far
+from tracker.reports.joint_counts.largest_values import cut, read_to_cut
 from tracker.reports.joint_counts.report_run import ReportRun
 from tracker.reports.joint_counts.scope import ReportScope
 from tracker.reports.joint_counts.sources import CountSources, check_rows, without
@@ -186,8 +187,11 @@ class JointTables:
             return found
         by = dimensions_in(one for counts in new.values() for one in counts.values())
         of = next(iter(ids.values())).of
+        is_cut = next(iter(ids)).kind == "day"
+        if is_cut and self._sources.scope.link_id is None:
+            by = dimensions_in([read_to_cut(by)])
         for period, table in (await self._sources.from_documents(of, by, list(new))).items():
-            tables = await in_thread(_summed, table, new[period])
+            tables = await in_thread(_summed, table, new[period], is_cut)
             fingerprint = self._fingerprints.of(period).of(of)
             for one, counted in tables.items():
                 await batch.add(one, NewTable(fingerprint, counted))
@@ -260,11 +264,18 @@ class JointTables:
         if not parts:
             return None
         await self._fingerprints.read(parts)
-        found = await self._tables_of(of, names, parts, are_parts=True)
-        return await in_thread(columns.summed, [table for _, table in found], names)
+        read = names
+        if is_cut := period.kind == "day" and self._is_over(period):
+            read = names if self._sources.scope.link_id else read_to_cut(names)
+        found = await self._tables_of(of, read, parts, are_parts=True)
+        table = await in_thread(columns.summed, [table for _, table in found], read)
+        return await in_thread(lambda: cut(table).by(names)) if is_cut else table
 
 
-def _summed(table: Columns, new: Mapping[JointId, Sequence[str]]) -> dict[JointId, Columns]:
+def _summed(
+    table: Columns, new: Mapping[JointId, Sequence[str]], is_cut: bool
+) -> dict[JointId, Columns]:
+    table = cut(table) if is_cut else table
     return {one: table.by(names) for one, names in new.items()}
 
 

@@ -11,6 +11,7 @@ from tracker.calendar import Calendar
 from tracker.reports.columns import Columns, summed
 from tracker.reports.counted import dimensions_of
 from tracker.reports.joint_counts.fingerprints import Fingerprints
+from tracker.reports.joint_counts.largest_values import cut, read_to_cut
 from tracker.reports.joint_counts.scan import Span, read
 from tracker.reports.joint_counts.scope import ReportScope, scope_of
 from tracker.reports.joint_counts.store import ALL, JointCountStore, JointId
@@ -55,6 +56,8 @@ class JointCheck:
         if cached is None or cached.fingerprint != fingerprints.of(period).of(one.of):
             return True
         tables = []
+        is_cut = period.kind in ("day", "month")
+        names_read = read_to_cut(names) if is_cut and one.link_id is None else names
         for part in period.dates():
             span = Span(
                 scope.documents(),
@@ -62,7 +65,8 @@ class JointCheck:
                 min(period.end, self._calendar.end_of(part)),
                 self._calendar.start_of(part),
             )
-            tables.append(await in_thread(await read(reader, one.of, span, names)))
+            table = await in_thread(await read(reader, one.of, span, names_read))
+            tables.append(await in_thread(cut, table) if is_cut else table)
         return _rows(tables, names) == _rows([cached.table()], names)
 
 
