@@ -3,7 +3,7 @@
 from datetime import date
 
 from tracker.reports import arrays
-from tracker.reports.answers.costs import cost_parts, shares_of
+from tracker.reports.answers.costs import cost_parts, counted_cost, shares_of
 from tracker.reports.answers.reading import Reading
 from tracker.reports.answers.selection import selection_of
 from tracker.reports.costs.entries import PeriodCost
@@ -16,7 +16,7 @@ async def is_spread_exactly(run: ReportRun, cost: PeriodCost, group_by: GroupBy)
     await arrays.load()
     first, last = map(date.fromisoformat, cost.days)
     query = ReportQuery(account_id=run.scope.account_id, first=first, last=last, group_by=group_by)
-    costs = [cost._replace(currency=None)]
+    costs = [counted_cost(run, cost._replace(currency=None))]
     async with run.part("costs"):
         run.costs[first, last] = costs, await shares_of(run, costs)
         names = Reading(run, query, await selection_of(run, query)).names

@@ -1,6 +1,6 @@
 """The costs of periods in MongoDB, each with its earlier amounts."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import date, datetime
 from typing import Any, Final, Literal
 from uuid import UUID
@@ -8,6 +8,7 @@ from uuid import UUID
 import msgspec
 
 from tracker.access.principal import Actor
+from tracker.accounts import parameters
 from tracker.clock import now
 from tracker.errors import BadRequest
 from tracker.reports.costs.entries import PeriodCost, cost_of, of_period
@@ -104,9 +105,11 @@ class Costs:
     async def delete(self, cost_id: UUID) -> None:
         await self._costs.delete_one({"_id": cost_id})
 
-    async def currency_of(self, account_id: UUID) -> str | None:
-        account = await self._database["accounts"].find_one({"_id": account_id}, ["currency"])
-        return None if account is None else account.get("currency")
+    async def currency_and_parameters(self, account_id: UUID) -> tuple[str | None, Collection[str]]:
+        """Return the account's currency, and the names of its own parameters."""
+        fields = ["currency", parameters.FIELD]
+        account = await self._database["accounts"].find_one({"_id": account_id}, fields) or {}
+        return account.get("currency"), parameters.names_of(parameters.positions_in(account))
 
 
 def _document(account_id: UUID, sent: PeriodCost, actor: Actor) -> dict[str, Any]:

@@ -5,9 +5,11 @@ from typing import Any
 import orjson
 import pytest
 
-from tests.factories import create_link
+from tests.conversions.scene import applied
+from tests.factories import create_link, make_click
 from tests.web.client import Response
 from tests.web.world import World
+from tracker.clock import start_of
 from tracker.costs import store
 
 ROW = {
@@ -137,3 +139,21 @@ async def test_an_account_has_a_limit_of_costs(
     more = await put(world, ROW, {**ROW, "from": "2026-11-27"})
     assert more.error == "rows: an account has at most 1 costs"
     assert (await put(world, {**ROW, "amount": 7})).status == 200
+
+
+async def test_a_cost_may_be_of_clicks_by_one_of_the_accounts_own_parameters(world: World) -> None:
+    row: dict[str, Any] = {**ROW, "filter": {"parameter:sub1": "red"}}
+    accounts = world.services.accounts.accounts
+    await accounts.set_parameters(world.account.id, ["sub1"])
+    at = int(start_of(row["from"]).timestamp() * 1000)
+    queries = [f"sub1={value}" for value in ("red", "red", "blue", "")]
+    clicks = [make_click(world.account.id, at=at, query=query) for query in queries]
+    await applied(world.services, clicks)
+    [made] = (await put(world, row)).json()["rows"]
+    assert made["outcome"] == "created"
+    [found] = await listed(world)
+    assert (found["filter"], found["name"], found["clicks"]) == (row["filter"], "red", 2)
+    await accounts.set_parameters(world.account.id, ["place"])
+    [found] = await listed(world)
+    assert (found["filter"], found["name"], found["clicks"]) == (row["filter"], "red", 0)
+    assert (await put(world, row)).error == ("rows[0].filter: the account has no parameter sub1")

@@ -13,6 +13,7 @@ from bson import Decimal128
 from scripts.cost_check import is_spread_exactly
 from tests.conversions.scene import applied
 from tests.factories import make_click
+from tests.reports.counted import own_value
 from tests.reports.history import History, days, made
 from tracker.clicks.sources import SOURCES
 from tracker.ids import new_id
@@ -53,6 +54,10 @@ def values_of(history: History, click: dict[str, Any], name: str) -> list[str]:
         return [str(one) for one in history.tags[click["link_id"]]]
     if name == "day":
         return [click["at"].date().isoformat()]
+    if name == "parameter:gone":  # which the account does not have
+        return []
+    if name in ("parameter:sub1", "parameter_0"):
+        return [own_value(click.get("parameter_0", ""), "none")]
     if name in FIELDS:
         return [click.get(FIELDS[name].field, FIELDS[name].absent)]
     return [click[name]]
@@ -64,7 +69,8 @@ async def enter(
     """Store costs of days and hours with every filter, some in another currency."""
     rows = []
     for number in range(many):
-        name = random.choice(["link", "tag", "utm_source", "utm_campaign", "referrer"])
+        own = ["parameter:sub1", "parameter:sub1", "parameter:gone"]
+        name = random.choice(["link", "tag", "utm_source", "utm_campaign", "referrer", *own])
         click = random.choice([one for one in history.clicks if history.tags[one["link_id"]]])
         value = random.choice([*values_of(history, click, name), str(new_id())])
         ends = sorted(random.choices(list(days()), k=2))
@@ -152,11 +158,11 @@ async def test_the_rows_of_every_report_have_the_shares_of_their_clicks(services
     random = Random(50)
     history = await made(services, random)
     costs = await enter(services, history, random, 60)
-    for group_by in ("link", "day", "utm_campaign", "device", "referrer", "country"):
+    for group_by in ("link", "day", "utm_campaign", "device", "referrer", "parameter_0"):
         for _ in range(6):
             first, last = sorted(random.choices(list(days()), k=2))
             click = random.choice(history.clicks)
-            names = random.sample(["link", "tag", "utm_source", "device"], random.randrange(3))
+            names = random.sample(["link", "tag", "utm_source", "parameter_0"], random.randrange(3))
             filters: dict[str, Any] = {
                 name: [
                     UUID(one) if name in ("link", "tag") else one

@@ -24,8 +24,8 @@ from tracker.errors import BadRequest
 from tracker.reports.answers.costs import clicks_met
 from tracker.reports.answers.names import filter_names
 from tracker.reports.answers.rows import money_of
-from tracker.reports.costs.entries import PeriodCost
-from tracker.reports.dimensions import LINK, TAG
+from tracker.reports.costs.entries import COUNTED, PeriodCost
+from tracker.reports.dimensions import LINK, OWN_PREFIX, TAG
 from tracker.stores.mongodb.account_lock import run_in_turn
 from tracker.stores.mongodb.transaction import MongoSession
 from tracker.web.call import Nothing
@@ -43,6 +43,8 @@ async def _show(services: CostServices, costs: Sequence[Cost]) -> list[CostRecor
     account_id = costs[0].account_id
     filters: dict[str, list[str]] = {}
     for cost in costs:
+        if cost.period.filter not in COUNTED:
+            continue
         filters.setdefault(cost.period.filter, []).append(cost.period.value)
     async with services.reports.reports.begin(account_id) as run:
         clicks = await clicks_met(run, [one.period for one in costs])
@@ -54,7 +56,8 @@ async def _show(services: CostServices, costs: Sequence[Cost]) -> list[CostRecor
             **msgspec.structs.asdict(_amount(one.now)),
             account_id=account_id,
             filter={one.period.filter: one.period.value},
-            name=names[one.period.filter][one.period.value],
+            # Values of own parameters have no other names.
+            name=names.get(one.period.filter, {}).get(one.period.value, one.period.value),
             clicks=clicks[one.id],
             history=list(map(_amount, one.history)),
         )
@@ -92,15 +95,19 @@ COSTS: Resource[Cost, CostRecord] = Resource(
 async def put(call: CostCall[Nothing, PutCosts]) -> StoredCosts:
     """Store costs of periods, all or none.
 
-    Raises BadRequest for a currency without the account's, or a period and filter twice.
+    Raises BadRequest for a currency or own parameter that the account does not have, or a period
+    and filter twice.
     """
     rows, costs = call.body.rows, call.services.costs
-    own = await costs.currency_of(call.account_id)
+    own, parameters = await costs.currency_and_parameters(call.account_id)
     sent: dict[str, PeriodCost] = {}
     for number, row in enumerate(rows):
         if row.currency and not own:
             raise BadRequest(f"rows[{number}].currency: the account has no currency; set it first")
         one = row.stored(own)
+        parameter = one.filter.removeprefix(OWN_PREFIX)
+        if parameter not in (one.filter, *parameters):
+            raise BadRequest(f"rows[{number}].filter: the account has no parameter {parameter:.64}")
         if sent.setdefault(one.key, one) is not one:
             raise BadRequest(f"rows[{number}]: an earlier row has the same period and filter")
     await _check_own(call, list(sent.values()))

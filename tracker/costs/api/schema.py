@@ -14,7 +14,7 @@ from tracker.costs.store import Outcome
 from tracker.errors import BadRequest
 from tracker.ids import new_id
 from tracker.reports.costs.entries import COUNTED, PeriodCost
-from tracker.reports.dimensions import FILTERS
+from tracker.reports.dimensions import FILTERS, OWN_PREFIX, Filter
 from tracker.reports.rollups.money import sum_in_billionths
 from tracker.reports.series import MAX_HOURLY_DAYS
 from tracker.syntax.amounts import DECIMALS, checked_amount
@@ -26,6 +26,8 @@ MAX_AMOUNT: Final = 10**12
 
 _HOUR: Final = re.compile(r"T([01]\d|2[0-3])\Z", re.ASCII)
 _CURRENCY: Final = re.compile(r"[A-Za-z]{3}", re.ASCII)
+
+_NAMES: Final = f"{', '.join(COUNTED)}, {OWN_PREFIX}<name>"
 
 PeriodEnd = Annotated[
     str,
@@ -39,7 +41,7 @@ CostFilter = Annotated[
     Meta(
         min_length=1,
         max_length=1,
-        description=f"one of {', '.join(COUNTED)}, with a value that filters of reports take",
+        description=f"one of {_NAMES}, with a value that filters of reports take",
         examples=[{"utm_campaign": "spring"}],
     ),
 ]
@@ -65,8 +67,8 @@ class NewCost(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     def __post_init__(self) -> None:
         _check_period(self.first, self.last)
         [(name, value)] = self.filter.items()
-        if name not in COUNTED:
-            raise ValueError(f"filter: must have one of {', '.join(COUNTED)}")
+        if name not in COUNTED and not name.startswith(OWN_PREFIX):
+            raise ValueError(f"filter: must have one of {_NAMES}")
         self.filter = {name: _value(name, value)}
         self.amount = _amount(self.amount)
         if self.currency is not None:
@@ -100,7 +102,7 @@ def _check_period(first: str, last: str) -> None:
 
 
 def _value(name: str, text: str) -> str:
-    filter_ = FILTERS[name]
+    filter_ = FILTERS.get(name, Filter())
     if filter_.are_ids:
         try:
             return str(UUID(text))

@@ -32,7 +32,7 @@ from tracker.reports.costs.spreading import (
     spread,
     spread_over_rows,
 )
-from tracker.reports.dimensions import DAY, FILTERS, HOUR, TAG
+from tracker.reports.dimensions import DAY, DIMENSIONS, HOUR, LINK, OWN_PREFIX, TAG
 from tracker.reports.joint_counts.report_run import ReportRun
 from tracker.reports.query import Measures, ReportQuery
 from tracker.reports.rollups.money import sum_in_billionths
@@ -67,7 +67,8 @@ async def cost_parts(
         return None
     days = query.first, query.last
     if days not in run.costs:
-        costs = await costs_in(run.reader, run.scope.account_id, *days)
+        found = await costs_in(run.reader, run.scope.account_id, *days)
+        costs = [counted_cost(run, one) for one in found]
         await run.memory.take(len(costs) * limits.ROW_BYTES)
         run.costs[days] = costs, {}
     costs, known = run.costs[days]
@@ -88,7 +89,7 @@ async def cost_parts(
                 others[currency] += parts.total("bot_cost" if query.bots == "only" else "cost")
     unspread = defaultdict[str | None, int](int)
     for cost in costs:
-        if not met[cost.id] and _is_of(query, cost):
+        if not met.get(cost.id) and _is_of(query, cost):
             unspread[cost.currency] += cost.amount
     own = unspread.pop(None, 0)
     for code, amount in unspread.items():
@@ -99,11 +100,22 @@ async def cost_parts(
 async def clicks_met(run: ReportRun, costs: Iterable[PeriodCost]) -> dict[UUID, int]:
     """Return how many clicks each cost meets, by its id."""
     await arrays.load()
-    found: dict[UUID, int] = {}
+    counted = [counted_cost(run, one) for one in costs]
+    found = {one.id: 0 for one in counted}
     async with run.part("costs"):
-        for shares in (await shares_of(run, costs)).values():
+        for shares in (await shares_of(run, counted)).values():
             found |= shares.met
     return found
+
+
+def counted_cost(run: ReportRun, cost: PeriodCost) -> PeriodCost:
+    """Return the cost with its own parameter as it is counted.
+
+    A name that the account no longer has stays as it is, and the cost meets no click.
+    """
+    is_own = cost.filter.startswith(OWN_PREFIX)
+    column = run.scope.own.get(cost.filter.removeprefix(OWN_PREFIX)) if is_own else None
+    return cost if column is None else cost._replace(filter=column)
 
 
 async def shares_of(run: ReportRun, costs: Iterable[PeriodCost]) -> dict[CostKind, CostShares]:
@@ -112,9 +124,11 @@ async def shares_of(run: ReportRun, costs: Iterable[PeriodCost]) -> dict[CostKin
 
 
 def _groups(costs: Iterable[PeriodCost]) -> list[tuple[CostKind, list[PeriodCost]]]:
+    """Return the costs that are read together, but for those whose filter no click can pass."""
     groups = defaultdict[tuple[str, bool], list[PeriodCost]](list)
     for one in costs:
-        groups[one.filter, one.is_hourly].append(one)
+        if one.filter in DIMENSIONS:
+            groups[one.filter, one.is_hourly].append(one)
     return [
         (CostKind(*of, tuple(sorted({one.value for one in group}))), group)
         for of, group in sorted(groups.items())
@@ -202,10 +216,10 @@ def _times(table: Columns, of: CostKind) -> Column:
 async def _clicks(run: ReportRun, query: ReportQuery, of: CostKind, read: type[Reading]) -> Columns:
     """Return the clicks of a query that pass the filters of costs, by its dimensions and theirs."""
     name = of.filter
-    values = list(map(UUID, of.values)) if FILTERS[name].are_ids else of.values
+    values = list(map(UUID, of.values)) if name in (LINK, TAG) else of.values
     of_costs = await selection_of(run, replace(query, filters={name: values}, all_tags=False))
     both = _both(await selection_of(run, query), of_costs)
-    crossed = (COUNTED[name], *_times_of(of))
+    crossed = (COUNTED.get(name, name), *_times_of(of))
     group_by = "day" if query.group_by == "month" else query.group_by
     by_day = replace(query, group_by=group_by, bots="exclude")
     table = await read(run, by_day, both._replace(crossed=crossed)).table()

@@ -17,7 +17,8 @@ COUNTED: Final[Mapping[str, str]] = {
     TAG: LINK,
     **{source.name: source.name for source in SOURCES},
 }
-"""The filters that a cost may have, and the counted dimension of each."""
+"""The filters that a cost may have, and the counted dimension of each. An account's own parameters
+are filters too (`answers/costs`)."""
 
 MAX_IN_REPORT: Final = 20_000
 """Costs that one report spreads: 0.1 s."""
