@@ -10,8 +10,9 @@ import pytest
 
 from tests.conversions.scene import applied
 from tests.factories import create_link, create_share, make_click, make_conversion
-from tests.sharing.api.shares import opened, share
+from tests.sharing.api.shares import create, opened, share
 from tests.web.client import Client
+from tests.web.each import each_case
 from tests.web.world import World
 from tracker.accounts.accounts import Account
 from tracker.clock import now_ms
@@ -181,3 +182,52 @@ async def test_a_revoked_share_is_listed_if_wanted_and_leaves_room_for_another(
     assert [
         one["expireAfterSeconds"] for one in indexes.values() if "revoked_at" in dict(one["key"])
     ] == [2_592_000]
+
+
+async def test_a_share_shows_own_parameters_while_its_account_has_them(world: World) -> None:
+    accounts = world.services.accounts.accounts
+    await accounts.set_parameters(world.account.id, ["sub1", "place"])
+    queries = ("sub1=red&place=top", "sub1=blue&place=top", "sub1=red")
+    clicks = [make_click(world.account.id, at=now_ms(), query=query) for query in queries]
+    await applied(world.services, clicks)
+    report = {
+        "lastDays": 7,
+        "panels": [{"groupBy": "parameter:sub1"}],
+        "filters": {"parameter:place": "top"},
+        "shown": ["parameter:sub1"],
+    }
+    _, token = await share(world.api, world.account, report=report)
+    found = (await opened(world.client, token)).json()
+    rows = found["panels"]["parameter:sub1"]["rows"]
+    assert [(row["key"], row["clicks"]) for row in rows] == [("blue", 1), ("red", 1)]
+    assert (found["filters"], found["shown"]) == ({"parameter:place": ["top"]}, report["shown"])
+    [listed] = (await world.api.get(f"/api/shares?accountId={world.account.id}")).json()["rows"]
+    assert listed["report"]["filters"]["parameter:place"] == ["top"]
+    await accounts.set_parameters(world.account.id, ["sub1"])
+    refused = await opened(world.client, token)
+    assert (refused.status, refused.error) == (
+        400,
+        "filters.parameter:place: the account has no parameter place",
+    )
+
+
+@each_case(
+    "report, message",
+    [
+        (
+            {"panels": [{"groupBy": "link"}, {"groupBy": "parameter:sub1"}]},
+            "panels[1].groupBy: the account has no parameter sub1",
+        ),
+        (
+            {"filters": {"parameter:sub1": "red"}},
+            "filters.parameter:sub1: the account has no parameter sub1",
+        ),
+        ({"shown": ["parameter:sub1"]}, "shown[0]: panels has no parameter:sub1"),
+        ({"panels": [{"groupBy": "day"}], "shown": ["day"]}, "shown[0]: must be "),
+    ],
+)
+async def test_a_share_by_a_parameter_that_the_account_does_not_have_is_refused(
+    world: World, report: dict[str, Any], message: str
+) -> None:
+    response = await create(world.api, world.account, report={"lastDays": 7, **report})
+    assert (response.status, message in response.error) == (400, True), response.error

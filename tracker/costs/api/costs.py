@@ -24,7 +24,7 @@ from tracker.errors import BadRequest
 from tracker.reports.answers.costs import clicks_met
 from tracker.reports.answers.names import filter_names
 from tracker.reports.answers.rows import money_of
-from tracker.reports.costs.entries import COUNTED, PeriodCost
+from tracker.reports.costs.entries import PeriodCost
 from tracker.reports.dimensions import LINK, OWN_PREFIX, TAG
 from tracker.stores.mongodb.account_lock import run_in_turn
 from tracker.stores.mongodb.transaction import MongoSession
@@ -43,8 +43,6 @@ async def _show(services: CostServices, costs: Sequence[Cost]) -> list[CostRecor
     account_id = costs[0].account_id
     filters: dict[str, list[str]] = {}
     for cost in costs:
-        if cost.period.filter not in COUNTED:
-            continue
         filters.setdefault(cost.period.filter, []).append(cost.period.value)
     async with services.reports.reports.begin(account_id) as run:
         clicks = await clicks_met(run, [one.period for one in costs])
@@ -56,8 +54,7 @@ async def _show(services: CostServices, costs: Sequence[Cost]) -> list[CostRecor
             **msgspec.structs.asdict(_amount(one.now)),
             account_id=account_id,
             filter={one.period.filter: one.period.value},
-            # Values of own parameters have no other names.
-            name=names.get(one.period.filter, {}).get(one.period.value, one.period.value),
+            name=names[one.period.filter][one.period.value],
             clicks=clicks[one.id],
             history=list(map(_amount, one.history)),
         )

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 from datetime import date, timedelta
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 from uuid import UUID
 
 import msgspec
@@ -11,7 +11,13 @@ from msgspec.structs import replace
 
 from tracker.ids import new_id
 from tracker.reports.api.figures import MEASURE_FIELDS, OF_COST, MeasureName
-from tracker.reports.api.filters import BotsIn, ReportFilters, TagOperator
+from tracker.reports.api.filters import (
+    BotsIn,
+    ReportFilters,
+    TagOperator,
+    check_dimension,
+    dimension_in,
+)
 from tracker.reports.api.overview import CreateOverview, OverviewPanel
 from tracker.reports.api.schema import Compare, DateRange, IntervalIn
 from tracker.reports.dimensions import FILTER_NAMES, OF_EVENTS, PICTURES
@@ -24,7 +30,11 @@ _WORST_DAY = date(2029, 3, 1)
 
 _OF_CLICKS = ("clicks", "uniqueClicks", "botClicks", "conversionRate")
 
-ShownPanel = Literal[(*FILTER_NAMES, *PICTURES)]  # type: ignore[valid-type]
+_SHOWN = (*FILTER_NAMES, *PICTURES)
+if TYPE_CHECKING:
+    ShownPanel = str
+else:
+    ShownPanel = dimension_in(_SHOWN)
 ShownPanels = Annotated[
     list[ShownPanel],
     Meta(
@@ -86,6 +96,7 @@ class SharedReport(msgspec.Struct, forbid_unknown_fields=True, kw_only=True, omi
             return
         given = {panel.group_by for panel in self.panels}
         for number, name in enumerate(self.shown):
+            check_dimension(f"shown[{number}]", name, _SHOWN)
             dimension = "country" if name == "map" else name
             if dimension not in given:
                 raise ValueError(f"shown[{number}]: panels has no {dimension}")

@@ -13,8 +13,10 @@ from tracker.access.principal import Actor, Principal
 from tracker.clock import now
 from tracker.errors import BadRequest
 from tracker.ids import new_id
+from tracker.reports.answers.selection import resolved
 from tracker.reports.api.filters import as_sent
 from tracker.reports.api.reports import check_domains
+from tracker.reports.joint_counts.scope import scope_of
 from tracker.sharing.api.shared_report import SharedReport
 from tracker.sharing.services import SharingCall, SharingServices
 from tracker.sharing.shares import Share
@@ -148,6 +150,7 @@ async def create(call: SharingCall[Nothing, CreateShare]) -> NewShare:
     body, services = call.body, call.services
     _check_may_read(call.principal, body)
     expires_at = call.principal.expiry(body.expires_at)
+    await _check_own_parameters(call, body.report)
     password = await services.accounts.passwords.hash(body.password) if body.password else None
 
     async def work(session: MongoSession) -> tuple[Share, str]:
@@ -172,6 +175,15 @@ async def create(call: SharingCall[Nothing, CreateShare]) -> NewShare:
     share, token = await run_in_turn(call.web.mongodb.database, call.account_id, work)
     url = f"{services.public_url.url}/console/shared#{token}"
     return record_of(NewShare, share, url=url, **_shown(share))
+
+
+async def _check_own_parameters(call: SharingCall[Nothing, Any], report: SharedReport) -> None:
+    """Raise BadRequest if the account does not have a parameter that the report names."""
+    scope = await scope_of(call.web.mongodb.reads, call.account_id)
+    shown = report.overview(call.account_id, now().date())
+    resolved(scope, shown.query(call.account_id))
+    for number, panel in enumerate(shown.panels):
+        scope.dimension_of(f"panels[{number}].groupBy", panel.group_by)
 
 
 def _check_may_read(principal: Principal, body: CreateShare) -> None:
