@@ -38,6 +38,7 @@ from tracker.links.api.short_link_schema import CreateShortLink
 from tracker.links.macros import MACROS
 from tracker.reports.api.figures import FiguresOfAll
 from tracker.reports.api.filters import ReportFilters
+from tracker.reports.dimensions import OWN_PREFIX
 from tracker.reports.query import GroupBy
 from tracker.stores.builtin import binaries
 from tracker.webhooks.api.schema import CreateWebhook
@@ -63,6 +64,9 @@ placeholders."""
 PAGES = {"accountId", "cursor", "since", "pageSize", "format"}
 """Parameters of a feed's pages, which are no filters."""
 
+OWN = {"parameter:sub1"}
+"""The example of an account's own parameter."""
+
 
 def fields(struct: type[msgspec.Struct]) -> set[str]:
     """Return the names of the fields as JSON has them."""
@@ -77,10 +81,10 @@ def fields(struct: type[msgspec.Struct]) -> set[str]:
         (API, "macro", {f"{{{name}}}" for name, _ in MACROS}),
         (API, "parameter", set(NAMES | REPORTED)),
         (API, "rule", set(Rule)),
-        (API, "filter", fields(ListClicks) - PAGES),
-        (REPORTS, "`groupBy`", set(get_args(GroupBy))),
+        (API, "filter", fields(ListClicks) - PAGES - {"parameter"} | OWN),
+        (REPORTS, "`groupBy`", set(get_args(GroupBy)) | OWN),
         (REPORTS, "field", fields(FiguresOfAll)),
-        (REPORTS, "filter", fields(ReportFilters)),
+        (REPORTS, "filter", fields(ReportFilters) - {OWN_PREFIX} | OWN),
         (WEBHOOKS, "field | required", fields(CreateWebhook)),
     ],
     ids=lambda value: value if isinstance(value, str) else "",

@@ -175,6 +175,9 @@ function Click({ conversion }) {
       <dd>
         ${click.query ? html`<code>${click.query}</code>` : html`<span class="faint">none</span>`}
       </dd>
+      ${Object.entries(conversion.parameters).map(
+        ([name, value]) => html`<dt>${name}</dt><dd>${value}</dd>`,
+      )}
       <dt>Id</dt>
       <dd><code>${click.id}</code></dd>
     </dl>

@@ -10,14 +10,15 @@ import { html } from "console/core/html";
 import { Pagination, Table } from "console/core/lists";
 import { Badge, Button, Empty, ErrorNote, Menu, PageHeader, Time } from "console/core/parts";
 import { route, setQuery } from "console/core/route";
-import { can, today } from "console/core/session";
+import { can, session, today } from "console/core/session";
 import { toast } from "console/core/toasts";
 import { DayInput } from "console/parts/day-input";
 import { ConfirmDeletion, Dialog } from "console/parts/dialog";
-import { DIMENSIONS } from "console/reports/dimensions";
+import { ownDimensions, titlesOf } from "console/reports/dimensions";
 
 const KINDS = ["utm_campaign", "link", "tag", "utm_source", "utm_medium", "utm_term"];
 KINDS.push("utm_content", "referrer");
+const kinds = () => [...KINDS, ...ownDimensions(session.value.account.parameters)];
 
 /** The page. The days and the page number are in the URL. */
 export default function Costs() {
@@ -90,7 +91,7 @@ function columns(mayWrite, setOpen) {
       label: "Clicks of",
       wide: true,
       cell: (cost) => html`<strong>${cost.name}</strong>
-        <span class="hint"> ${DIMENSIONS[Object.keys(cost.filter)[0]][0]}</span>`,
+        <span class="hint"> ${titlesOf(Object.keys(cost.filter)[0])[0]}</span>`,
     },
     { label: "Amount", numeric: true, cell: amountOf },
     {
@@ -149,12 +150,12 @@ function NewDialog({ onClose, onDone }) {
     <${Select}
       label="Clicks by"
       value=${kind}
-      options=${KINDS.map((name) => [name, DIMENSIONS[name][0]])}
+      options=${kinds().map((name) => [name, titlesOf(name)[0]])}
       onInput=${set("kind")}
     />
     <${TextField} label="Search" type="search" value=${text} onInput=${setText} />
     <${Select}
-      label=${DIMENSIONS[kind][0]}
+      label=${titlesOf(kind)[0]}
       value=${chosen}
       options=${rows.map(({ key, name }) => [key, name])}
       hint=${found.data && !rows.length ? "Nothing is called that in 90 days" : ""}

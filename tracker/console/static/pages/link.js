@@ -18,7 +18,7 @@ import {
   Time,
   lazy,
 } from "console/core/parts";
-import { can } from "console/core/session";
+import { can, session } from "console/core/session";
 import { toast } from "console/core/toasts";
 import { Changes } from "console/parts/history";
 import { usePoll } from "console/parts/poll";
@@ -218,6 +218,13 @@ function Clicks({ link, tested }) {
         [device, browser, os].filter((one) => one && one !== "unknown").join(", "),
     },
     { label: "Referrer", cell: (row) => row.referrer_host },
+    session.value.account.parameters.length > 0 && {
+      label: "Own parameters",
+      cell: ({ parameters }) =>
+        Object.entries(parameters)
+          .map((one) => one.join("="))
+          .join(", "),
+    },
     {
       label: "Bot",
       cell: ({ bot }) => bot && html`<${Badge} kind="warning">${bot.replace(/_/g, " ")}<//>`,
@@ -239,7 +246,7 @@ function Clicks({ link, tested }) {
     <${Table}
       caption="Last clicks"
       load=${clicks}
-      columns=${columns}
+      columns=${columns.filter(Boolean)}
       empty=${html`<p class="about">No click yet.</p>`}
     />
   </section>`;

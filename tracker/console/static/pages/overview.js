@@ -20,7 +20,7 @@ import { route, setQuery } from "console/core/route";
 import { can, session, today } from "console/core/session";
 import { toast } from "console/core/toasts";
 import { DayInput } from "console/parts/day-input";
-import { CARDS, DIMENSIONS, FILTERS, filterText } from "console/reports/dimensions";
+import { CARDS, FILTERS, filterText, ownDimensions, titlesOf } from "console/reports/dimensions";
 import { RARE, groupOf, measureOf } from "console/reports/measures";
 import {
   DEFAULT_PERIOD,
@@ -65,9 +65,10 @@ export function Report({ title, fixed = {} }) {
   const { query } = route.value;
   const isShown = (panel) =>
     !(groupOf(panel) in fixed) && (panel !== "currency" || session.value.account.currency);
-  const dimensions = FILTERS.filter(isShown);
+  const own = ownDimensions(session.value.account.parameters);
+  const dimensions = [...FILTERS.filter(isShown), ...own];
   const report = readReport(query, { today: today(), dimensions });
-  const cards = CARDS.map((panels) => panels.filter(isShown));
+  const cards = [...CARDS.map((panels) => panels.filter(isShown)), ...(own.length ? [own] : [])];
   const body = owned(requestOf(report, cards, fixed));
   const answer = useLoad(
     (signal) => api.post("/api/reports/overview", body, { signal, timeout: REPORT_MS }),
@@ -331,7 +332,7 @@ function useFreshness({ reload }, { to }) {
 function downloads(body, shown, measure, data) {
   const days = { label: "Days", groupBy: data?.interval ?? "day", sort: "key" };
   const panels = shown.map((panel) => ({
-    label: DIMENSIONS[panel][1],
+    label: titlesOf(panel)[1],
     groupBy: groupOf(panel),
     sort: panel === "hour_of_week" ? "key" : `-${measureOf(panel, measure)}`,
   }));

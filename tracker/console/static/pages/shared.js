@@ -10,7 +10,7 @@ import { format, writeMoneyIn, writeTimesIn } from "console/core/format";
 import { useAction, useTitle } from "console/core/hooks";
 import { html } from "console/core/html";
 import { Button, ErrorNote, Skeleton, Tag } from "console/core/parts";
-import { CARDS, filterText } from "console/reports/dimensions";
+import { CARDS, filterText, isOwn } from "console/reports/dimensions";
 import { groupOf } from "console/reports/measures";
 import { ReportView } from "console/reports/report";
 import { daysText, zoneText } from "console/reports/words";
@@ -151,5 +151,6 @@ function cardsOf({ shown, panels }) {
     return [...new Set(shown.map((panel) => (isKnown(panel) ? panel : groupOf(panel))))].map(
       (panel) => [panel],
     );
-  return CARDS.map((card) => card.filter(isKnown)).filter((card) => card.length);
+  const own = Object.keys(panels).filter(isOwn);
+  return [...CARDS.map((card) => card.filter(isKnown)), own].filter((card) => card.length);
 }

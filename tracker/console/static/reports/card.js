@@ -3,7 +3,7 @@
 import { format } from "console/core/format";
 import { html } from "console/core/html";
 import { Icon, lazy } from "console/core/parts";
-import { DIMENSIONS, isFilter, isPicture } from "console/reports/dimensions";
+import { isFilter, isPicture, titlesOf } from "console/reports/dimensions";
 import { MEASURES, RARE, groupOf } from "console/reports/measures";
 import { changeText, figureOf, othersText } from "console/reports/words";
 
@@ -14,7 +14,7 @@ const HeatMap = lazy("console/reports/heat-map", "HeatMap");
 export function Card({ panels, panel, card, rows, until, measure, filters, actions }) {
   const choose = (one) => () => actions.setPanel(card, one);
   const isCompared = !isPicture(panel) && rows?.rows.some(({ previous }) => previous);
-  return html`<section class="card report-card" aria-label=${DIMENSIONS[panel][1]}>
+  return html`<section class="card report-card" aria-label=${titlesOf(panel)[1]}>
     <header>
       ${
         panels.length > 1
@@ -26,11 +26,11 @@ export function Card({ panels, panel, card, rows, until, measure, filters, actio
                 aria-pressed=${one === panel}
                 onClick=${choose(one)}
               >
-                ${DIMENSIONS[one][1]}
+                ${titlesOf(one)[1]}
               </button>`,
             )}
           </div>`
-          : html`<h2>${DIMENSIONS[panel][1]}</h2>`
+          : html`<h2>${titlesOf(panel)[1]}</h2>`
       }
       <span class="hint ranks-head">
         <span>${MEASURES[measure][0]}</span>

@@ -10,7 +10,7 @@ import { Table } from "console/core/lists";
 import { Button, ErrorNote } from "console/core/parts";
 import { Dialog } from "console/parts/dialog";
 import { Change } from "console/reports/card";
-import { DIMENSIONS, isFilter } from "console/reports/dimensions";
+import { isFilter, titlesOf } from "console/reports/dimensions";
 import { downloadReport } from "console/reports/download";
 import { MEASURES, shownMeasures } from "console/reports/measures";
 import { comparedText, comparedUntil, othersText } from "console/reports/words";
@@ -40,7 +40,7 @@ export function DetailsDialog({ panel, body, measure, onFilter, onClose }) {
     set(value);
   };
   const name = {
-    label: DIMENSIONS[panel][0],
+    label: titlesOf(panel)[0],
     wide: true,
     sort: { ascending: "name", descending: "-name" },
     cell: (row) =>
@@ -98,7 +98,7 @@ export function DetailsDialog({ panel, body, measure, onFilter, onClose }) {
     <${Button} icon="download" onClick=${() => downloadReport(asked).catch(setError)}>CSV<//>
     <${Button} kind="main" onClick=${onClose}>Close<//>
   `;
-  return html`<${Dialog} title=${DIMENSIONS[panel][1]} wide="page" ...${{ footer, onClose }}>
+  return html`<${Dialog} title=${titlesOf(panel)[1]} wide="page" ...${{ footer, onClose }}>
     <${TextField}
       label="Search names"
       type="search"
@@ -109,7 +109,7 @@ export function DetailsDialog({ panel, body, measure, onFilter, onClose }) {
     ${body.compare && html`<p class="hint">${report.data ? comparedText(report.data) : " "}</p>`}
     <${ErrorNote} error=${error} />
     <${Table}
-      caption=${DIMENSIONS[panel][1]}
+      caption=${titlesOf(panel)[1]}
       columns=${columns}
       load=${report}
       rowKey=${(row) => row.key}

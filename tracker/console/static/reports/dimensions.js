@@ -12,10 +12,20 @@ export const isPicture = (panel) => pictures.includes(panel);
 /** All values of the dimensions that have a closed list. */
 export const CHOICES = Object.fromEntries(choices);
 
-/** How dimensions are called: one of them, and as the title of a panel. */
-export const DIMENSIONS = Object.fromEntries(
-  PANELS.map(([name, one, many]) => [name, [one, many]]),
-);
+const TITLES = Object.fromEntries(PANELS.map(([name, one, many]) => [name, [one, many]]));
+
+const OWN = "parameter:";
+
+/** Return the dimensions of the account's own parameters, which share a card. */
+export const ownDimensions = (names) => names.map((name) => OWN + name);
+
+/** Return whether a dimension is one of an account's own parameters. */
+export const isOwn = (name) => name.startsWith(OWN);
+
+/** Return how a dimension is called: one of it, and as the title of a panel. */
+export function titlesOf(name) {
+  return isOwn(name) ? Array(2).fill(name.slice(OWN.length)) : TITLES[name];
+}
 
 /** The dimensions that can be filtered by. */
 export const FILTERS = PANELS.filter(([, , , , filters]) => filters).map(([name]) => name);
@@ -27,14 +37,14 @@ export const CARDS = [...new Set(PANELS.map(([, , , card]) => card))].map((card)
 
 /**
  * Return whether a report can be filtered by the value of a row. Conversions without a click have
- * no link.
+ * no link, and the rest of an own parameter's values is none of them.
  */
 export function isFilter(dimension, key) {
-  return dimension !== "link" || key !== "unknown";
+  return isOwn(dimension) ? key !== "others" : dimension !== "link" || key !== "unknown";
 }
 
 /** Return a filter as text: "Country is Germany or France". */
 export function filterText(dimension, values, tagOperator) {
   const areAll = dimension === "tag" && tagOperator === "AND";
-  return `${DIMENSIONS[dimension][0]} is ${values.join(areAll ? " and " : " or ")}`;
+  return `${titlesOf(dimension)[0]} is ${values.join(areAll ? " and " : " or ")}`;
 }

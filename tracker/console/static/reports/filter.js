@@ -10,7 +10,7 @@ import { Button, ErrorNote, Skeleton } from "console/core/parts";
 import { setQuery } from "console/core/route";
 import { joinValues } from "console/core/url";
 import { Dialog } from "console/parts/dialog";
-import { DIMENSIONS } from "console/reports/dimensions";
+import { titlesOf } from "console/reports/dimensions";
 
 const MOST = 100;
 
@@ -63,7 +63,7 @@ export function FilterDialog({ report, names, dimensions, onClose }) {
     <${Select}
       label="By"
       value=${dimension}
-      options=${dimensions.map((name) => [name, DIMENSIONS[name][0]])}
+      options=${dimensions.map((name) => [name, titlesOf(name)[0]])}
       onInput=${(name) => {
         setDimension(name);
         setText("");

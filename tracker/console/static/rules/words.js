@@ -1,7 +1,7 @@
 /** Rules and splits in words, and as a form has them. Pure. */
 
 import { format } from "console/core/format";
-import { CHOICES, DIMENSIONS } from "console/reports/dimensions";
+import { CHOICES, titlesOf } from "console/reports/dimensions";
 
 /** The kinds of conditions by name: {label, hint, choices}. Only values of `choices` are known. */
 export const KINDS = {
@@ -16,7 +16,7 @@ export const KINDS = {
   time: { label: "Time" },
 };
 for (const [name, kind] of Object.entries(KINDS)) {
-  kind.label ??= DIMENSIONS[name][0];
+  kind.label ??= titlesOf(name)[0];
   kind.choices = CHOICES[name];
 }
 
