@@ -1,19 +1,19 @@
 """Tests of one condition, compiled once. Pure.
 
-A test returns None if it looks at something that is not known. Then neither the condition nor its
-`not` holds.
+A test may return None if it looks at something that is not known. Then neither the condition nor
+its `not` holds.
 """
 
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from ipaddress import ip_network
 from itertools import accumulate
 from math import inf
 from typing import Any, Final, TypeAlias
 from zoneinfo import ZoneInfo
 
+from tracker.limits.network import address_number
 from tracker.links.rules.rule import Condition, QueryMatch, TimeMatch, kind_of
 from tracker.links.rules.visitor import Visitor, clock_in
 from tracker.visitor_dimensions import NAMES as VISITOR_DIMENSIONS
@@ -21,16 +21,23 @@ from tracker.visitor_dimensions import UNKNOWN
 
 Test: TypeAlias = Callable[[Visitor], bool | None]
 
+_BITS: Final = {4: 32, 6: 128}
 _MINUTE_MS: Final = 60_000
 _DAY_MINUTES: Final = 24 * 60
 _PLAIN: Final = re.compile(r"[A-Za-z0-9_.~-]+")
 """A key that a query has unchanged, unless it has escapes."""
 
+_SHORT: Final = 500
+"""Characters that are searched in less time than the query is parsed in, for all conditions."""
+
 
 def test_of(condition: Condition) -> Test:
     """Return the test of a condition."""
     kind = kind_of(condition)
-    test = _BUILDERS[kind](getattr(condition, kind))
+    values = getattr(condition, kind)
+    if kind in VISITOR_DIMENSIONS:
+        return _dimension(kind, values, condition.not_)
+    test = _BUILDERS[kind](values)
     return _opposite(test) if condition.not_ else test
 
 
@@ -42,17 +49,11 @@ def _opposite(test: Test) -> Test:
     return opposite
 
 
-def _of_dimension(name: str) -> Callable[[Sequence[str]], Test]:
-    def build(values: Sequence[str]) -> Test:
-        wanted = frozenset(values)
-
-        def is_one(visitor: Visitor) -> bool | None:
-            value = visitor.dimensions()[name]
-            return None if value == UNKNOWN else value in wanted
-
-        return is_one
-
-    return build
+def _dimension(name: str, values: Sequence[str], is_not: bool) -> Test:
+    wanted, unwanted = frozenset(values) - {UNKNOWN}, frozenset(values) | {UNKNOWN}
+    if is_not:
+        return lambda visitor: visitor.dimensions()[name] not in unwanted
+    return lambda visitor: visitor.dimensions()[name] in wanted
 
 
 def _language(tags: Sequence[str]) -> Test:
@@ -76,8 +77,7 @@ def _referrer(hosts: Sequence[str]) -> Test:
 
 
 def _ip(networks: Sequence[str]) -> Test:
-    parsed = map(ip_network, networks)
-    ranges = sorted((one.version, int(one[0]), int(one[-1])) for one in parsed)
+    ranges = sorted(map(_range, networks))
     lows = [(version, low) for version, low, _ in ranges]
     # The highest end so far, as a network may be within an earlier one.
     highs = list(accumulate(((version, high) for version, _, high in ranges), max))
@@ -92,6 +92,15 @@ def _ip(networks: Sequence[str]) -> Test:
     return is_within
 
 
+def _range(network: str) -> tuple[int, int, int]:
+    """Return version, first and last address: `ip_network` takes ten times as long."""
+    text, _, bits = network.partition("/")
+    version, number = address_number(text) or (0, 0)
+    size = (_BITS[version] - int(bits)) if bits else 0
+    first = number >> size << size
+    return version, first, first + (1 << size) - 1
+
+
 def _query(match: QueryMatch) -> Test:
     key, wanted = match.key, None if match.values is None else frozenset(match.values)
     is_plain = _PLAIN.fullmatch(key) is not None
@@ -100,7 +109,7 @@ def _query(match: QueryMatch) -> Test:
         raw = visitor.raw_query
         if raw is None:
             return None
-        if is_plain and key not in raw and "%" not in raw:
+        if is_plain and len(raw) <= _SHORT and key not in raw and "%" not in raw:
             return False
         values = visitor.query().get(key)
         return values is not None and (wanted is None or not wanted.isdisjoint(values))
@@ -148,7 +157,6 @@ def _ms(text: str | None, zone: ZoneInfo, missing: float) -> float:
 
 
 _BUILDERS: Final[Mapping[str, Callable[[Any], Test]]] = {
-    **{name: _of_dimension(name) for name in VISITOR_DIMENSIONS},
     "language": _language,
     "referrer": _referrer,
     "ip": _ip,

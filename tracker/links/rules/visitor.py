@@ -40,7 +40,7 @@ class Visitor:
     at: int | None
 
     _languages: frozenset[str] | None = None
-    _query: Mapping[str, list[str]] | None = None
+    _query: Mapping[str, set[str]] | None = None
     _ip: tuple[int, int] | None = None
 
     def accept_language(self) -> str:
@@ -64,7 +64,7 @@ class Visitor:
             self._languages = preferred_languages(self.accept_language())
         return self._languages
 
-    def query(self) -> Mapping[str, list[str]]:
+    def query(self) -> Mapping[str, set[str]]:
         """Return the decoded values of each parameter."""
         if self._query is None:
             self._query = _values_by_key(self.raw_query or "")
@@ -92,14 +92,14 @@ def clock_in(zone: ZoneInfo, minutes: int) -> Clock:
     return Clock(local.isoweekday(), local.hour, local.hour * 60 + local.minute)
 
 
-def _values_by_key(raw: str) -> Mapping[str, list[str]]:
+def _values_by_key(raw: str) -> Mapping[str, set[str]]:
     has_escapes = "%" in raw or "+" in raw or not raw.isascii()
-    found: dict[str, list[str]] = {}
+    found: dict[str, set[str]] = {}
     for pair in raw.split("&"):
         key, _, value = pair.partition("=")
         if has_escapes:
             key, value = decoded(key), decoded(value)
-        found.setdefault(key, []).append(value)
+        found.setdefault(key, set()).add(value)
     return found
 
 
