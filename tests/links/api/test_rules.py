@@ -290,7 +290,7 @@ async def test_rules_and_splits_are_removed_by_nothing_and_null(world: World) ->
     assert (await send(world, "PATCH", link["id"], {"rules": None})).status == 400
 
 
-async def test_the_audit_log_says_names_and_weights(world: World) -> None:
+async def test_the_audit_log_says_names(world: World) -> None:
     link = (await create(world)).json()
     await changed(world, link, rules=[rule("A"), rule("B", split=split(x=7, y=3))], split=split())
     paused = {**split()["variants"][1], "active": False}
@@ -302,9 +302,9 @@ async def test_the_audit_log_says_names_and_weights(world: World) -> None:
         {name: (one.before, one.after) for name, one in each.items()} for each in entries[:-1]
     ]
     assert changes[::-1] == [
-        {"rules": (None, "A, B (x 7, y 3)"), "split": (None, "a 1, b 1")},
-        {"split": ("a 1, b 1", "a 1, b inactive")},
-        {"rules": ("A, B (x 7, y 3)", "A")},
+        {"rules": (None, "A, B"), "split": (None, "a, b")},
+        {"split": ("a, b", "a, b (changed)")},
+        {"rules": ("A, B", "A")},
         {"rules": ("A", "A (changed)")},
     ]
 

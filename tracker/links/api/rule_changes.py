@@ -66,7 +66,9 @@ class EndSplit(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
 async def list_versions(call: LinkCall[Paged, Nothing]) -> Page[RuleVersionRecord]:
     """List earlier rules and splits of a short link."""
     link, query = await find_own(call, call.services.links), call.query
-    found, total = await call.services.rules.page(link.id, query.page, query.page_size)
+    found, total = await call.services.rules.versions.find(
+        {"link_id": link.id}, query.page, query.page_size, hint="by_link"
+    )
     return query.page_of([_record(one) for one in found], total)
 
 

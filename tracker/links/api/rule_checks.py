@@ -42,51 +42,36 @@ def checked_url(field: str, url: str) -> str:
     return url
 
 
-def targets(rules: Rules, split: LinkSplit) -> Iterator[tuple[str, RuleIn | VariantIn, str]]:
-    """Yield each destination: its path, the rule or variant that has it, and its URL."""
+def parts(rules: Rules, split: LinkSplit) -> Iterator[tuple[str, RuleIn | VariantIn]]:
+    """Yield each rule and variant, with its path and a dot."""
+    splits = [("split", split)]
     for number, rule in enumerate(rules or ()):
-        at = f"rules[{number}]."
-        if isinstance(rule.destination_url, str):
-            yield f"{at}destination_url", rule, rule.destination_url
-        yield from _of_split(f"{at}split.", rule.split)
-    yield from _of_split("split.", split)
-
-
-def _of_split(at: str, split: LinkSplit) -> Iterator[tuple[str, RuleIn | VariantIn, str]]:
-    for number, one in enumerate(split.variants if isinstance(split, SplitIn) else ()):
-        yield f"{at}variants[{number}].destination_url", one, one.destination_url
+        yield f"rules[{number}].", rule
+        splits.append((f"rules[{number}].split", rule.split))
+    for at, one in splits:
+        for number, variant in enumerate(one.variants if isinstance(one, SplitIn) else ()):
+            yield f"{at}.variants[{number}].", variant
 
 
 def check_rules(rules: Rules, split: LinkSplit) -> None:
     """Raises BadRequest if a rule or split breaks a rule."""
-    for path, target, url in targets(rules, split):
-        target.destination_url = checked_url(path, url)
-        check_macros(path, target.destination_url)
+    for at, part in parts(rules, split):
+        part.name = trimmed(f"{at}name", part.name, MAX_NAME_CHARACTERS)
+        if isinstance(part.destination_url, str):
+            path = f"{at}destination_url"
+            part.destination_url = checked_url(path, part.destination_url)
+            check_macros(path, part.destination_url)
     for number, rule in enumerate(rules or ()):
-        _check_rule(f"rules[{number}]", rule)
-    if isinstance(split, SplitIn):
-        _check_names("split", split)
+        if (rule.destination_url is UNSET) == (rule.split is UNSET):
+            raise BadRequest(f"rules[{number}]: needs exactly one of destination_url, split")
+        for position, condition in enumerate(rule.conditions):
+            _check_condition(f"rules[{number}].conditions[{position}]", condition)
     if len(msgspec.json.encode((rules or (), split or None))) > MAX_BYTES:
         raise BadRequest(f"rules: with split at most {MAX_BYTES:,} bytes of JSON")
 
 
-def _check_rule(at: str, rule: RuleIn) -> None:
-    rule.name = trimmed(f"{at}.name", rule.name, MAX_NAME_CHARACTERS)
-    if (rule.destination_url is UNSET) == (rule.split is UNSET):
-        raise BadRequest(f"{at}: needs exactly one of destination_url, split")
-    if isinstance(rule.split, SplitIn):
-        _check_names(f"{at}.split", rule.split)
-    for number, condition in enumerate(rule.conditions):
-        _check_condition(f"{at}.conditions[{number}]", condition)
-
-
-def _check_names(at: str, split: SplitIn) -> None:
-    for number, one in enumerate(split.variants):
-        one.name = trimmed(f"{at}.variants[{number}].name", one.name, MAX_NAME_CHARACTERS)
-
-
 def _check_condition(at: str, condition: RuleCondition) -> None:
-    kinds = [name for name in KINDS if name in sent_fields(condition)]
+    kinds = sent_fields(condition).keys() - {"not_"}
     if len(kinds) != 1:
         raise BadRequest(f"{at}: needs exactly one of {', '.join(KINDS)}")
     [kind] = kinds
@@ -105,15 +90,14 @@ def _check_time(at: str, time: TimeCondition) -> None:
         raise BadRequest(f"{at}.zone: must be a time zone such as Europe/Berlin")
     if not sent_fields(time).keys() - {"zone"}:
         raise BadRequest(f"{at}: needs weekdays, hours, from or to")
-    daily = []
+    forms = []
     for name, text in (("from", time.from_), ("to", time.to)):
-        if isinstance(text, str):
-            with _at(f"{at}.{name}"):
-                daily.append(is_daily(text))
+        with _at(f"{at}.{name}"):
+            forms.append(isinstance(text, str) and is_daily(text))
     if isinstance(time.from_, str) and isinstance(time.to, str):
-        if daily[0] != daily[1]:
+        if forms[0] != forms[1]:
             raise BadRequest(f"{at}.to: must have the form of from")
-        if time.to == time.from_ or (time.to < time.from_ and not daily[0]):
+        if time.to == time.from_ or (time.to < time.from_ and not forms[0]):
             raise BadRequest(f"{at}.to: must be after from")
 
 

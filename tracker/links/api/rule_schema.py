@@ -41,13 +41,7 @@ _Name = Annotated[str, Meta(extra_json_schema={"minLength": 1, "maxLength": MAX_
 _Value = Annotated[str, Meta(max_length=MAX_VALUE_CHARACTERS)]
 
 
-def _values(description: str, *examples: str) -> Meta:
-    return Meta(
-        min_length=1, max_length=MAX_VALUES, description=description, examples=[[*examples]]
-    )
-
-
-_Values = Annotated[list[_Value], _values("any of them", "mail")]
+_Values = Annotated[list[_Value], Meta(min_length=1, max_length=MAX_VALUES, examples=[["DE"]])]
 _Hour = Annotated[int, Meta(ge=0, le=23)]
 _Weekday = Annotated[int, Meta(ge=1, le=7)]
 _Clock = Annotated[
@@ -81,23 +75,21 @@ class TimeCondition(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
 
 
 class RuleCondition(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
-    """A condition of exactly one kind. Any of its values is enough."""
+    """A condition of exactly one kind. Any of its values is enough; with `not` none may be one.
 
-    country: Annotated[list[_Value], _values("ISO 3166-1", "DE", "AT")] | UnsetType = UNSET
-    language: Annotated[list[_Value], _values("es: es-AR too", "es")] | UnsetType = UNSET
-    device: Annotated[list[_Value], _values("as in reports", "mobile")] | UnsetType = UNSET
-    os: Annotated[list[_Value], _values("as in reports", "iOS")] | UnsetType = UNSET
-    browser: Annotated[list[_Value], _values("as in reports", "Safari")] | UnsetType = UNSET
-    referrer: (
-        Annotated[list[_Value], _values("hosts, with subdomains", "example.com")] | UnsetType
-    ) = UNSET
-    ip: Annotated[list[_Value], _values("addresses, networks", "192.0.2.0/24")] | UnsetType = UNSET
+    A part of the visitor that is not known never holds.
+    """
+
+    country: _Values | UnsetType = UNSET
+    language: _Values | UnsetType = UNSET
+    device: _Values | UnsetType = UNSET
+    os: _Values | UnsetType = UNSET
+    browser: _Values | UnsetType = UNSET
+    referrer: _Values | UnsetType = UNSET
+    ip: _Values | UnsetType = UNSET
     query: QueryCondition | UnsetType = UNSET
     time: TimeCondition | UnsetType = UNSET
-    not_: (
-        Annotated[bool, Meta(description="true: none of them. What is not known never holds")]
-        | UnsetType
-    ) = field(default=UNSET, name="not")
+    not_: bool | UnsetType = field(default=UNSET, name="not")
 
 
 class VariantIn(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):

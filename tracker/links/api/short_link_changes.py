@@ -30,7 +30,7 @@ from tracker.links.api.short_links import (
 from tracker.links.link import Link, Revision
 from tracker.links.macros import check_macros
 from tracker.links.options import check_options
-from tracker.links.rules.texts import rule_changes
+from tracker.links.rules.rule import Rule, Split
 from tracker.links.services import LinkCall, LinkServices
 from tracker.stores.mongodb.transaction import MongoSession
 from tracker.web.call import Nothing
@@ -207,7 +207,11 @@ async def _lock_domains(
 async def _changes(call: LinkCall[Any, Any], before: Link, after: Link) -> dict[str, FieldChange]:
     """Return the changed fields for the audit log, with the names of tags."""
     changes = differences(before, after, without=["tags", "names", "rules", "split"])
-    changes |= rule_changes(before, after)
+    for field in ("rules", "split"):
+        if getattr(before, field) != getattr(after, field):
+            old, new = (_names(getattr(link, field)) for link in (before, after))
+            shown = f"{new} (changed)" if old == new else new
+            changes[field] = FieldChange(before=old, after=shown)
     if before.password_hash != after.password_hash:
         changes["password"] = FieldChange(
             before=before.password_hash and "set",
@@ -221,6 +225,12 @@ async def _changes(call: LinkCall[Any, Any], before: Link, after: Link) -> dict[
         ]
         changes["tags"] = FieldChange(before=names[0], after=names[1])
     return changes
+
+
+def _names(part: Sequence[Rule] | Split | None) -> str | None:
+    """Return the names of rules or variants. `rules/versions` have all that was changed."""
+    named = part.variants if isinstance(part, Split) else part or ()
+    return ", ".join(one.name for one in named) or None
 
 
 async def _audit_action(call: LinkCall[Any, Any], revision: Revision) -> AuditAction:

@@ -101,8 +101,8 @@ class WrittenShortLink(ShortLink, kw_only=True):
 
 
 def written(record: ShortLink, link: Link) -> WrittenShortLink:
-    warnings = warnings_of(link.rules, link.split) or UNSET
-    return WrittenShortLink(**msgspec.structs.asdict(record), warnings=warnings)
+    warnings = list(warnings_of(link.rules, link.split))
+    return WrittenShortLink(**msgspec.structs.asdict(record), warnings=warnings or UNSET)
 
 
 def records(

@@ -13,7 +13,7 @@ from tracker.clock import now
 from tracker.errors import BadRequest, NotFound
 from tracker.links.api.cursors import PageStart, cursor_of
 from tracker.links.api.option_schema import EXPIRED_URL, OptionsIn, fields_of, rule_fields
-from tracker.links.api.rule_checks import targets
+from tracker.links.api.rule_checks import parts
 from tracker.links.api.short_link_record import (
     ShortLink,
     TagReference,
@@ -76,8 +76,9 @@ def _numbered(links: Sequence[NewShortLink]) -> dict[str, NewShortLink]:
 async def check_targets(services: LinkServices, body: OptionsIn) -> None:
     """Raises BadRequest if a destination is a redirect of this service, which could loop."""
     own = [(name, getattr(body, name, None)) for name in (DESTINATION_FIELD, EXPIRED_URL)]
-    others = [(path, url) for path, _, url in targets(body.rules, body.split)]
-    for field, url in (*own, *others):
+    others = parts(body.rules, body.split)
+    of_rules = [(f"{at}{DESTINATION_FIELD}", one.destination_url) for at, one in others]
+    for field, url in (*own, *of_rules):
         address = redirect_address(url) if isinstance(url, str) else None
         if address is None:
             continue

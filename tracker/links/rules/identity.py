@@ -5,7 +5,7 @@ same rules each night changes nothing. A split keeps its secret while it keeps a
 moves no visitor.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from secrets import token_hex
 from typing import Any, Final, NamedTuple
 from uuid import UUID
@@ -14,7 +14,7 @@ import msgspec
 
 from tracker.errors import BadRequest
 from tracker.ids import new_id
-from tracker.links.rules.choices import Choice, ChoiceKind
+from tracker.links.rules.choices import Choice
 from tracker.links.rules.rule import Deciding, Rule, Split, Variant
 
 MAX_CHOICES: Final = 2_000
@@ -22,7 +22,7 @@ MAX_CHOICES: Final = 2_000
 
 _SECRET_BYTES: Final = 16
 
-_Plain = dict[str, Any]
+_Sent = dict[str, Any]
 
 
 class Known(NamedTuple):
@@ -35,16 +35,17 @@ class Known(NamedTuple):
 NEW_LINK: Final = Known({}, Deciding())
 
 
-def identified(sent: Mapping[str, Any], known: Known) -> dict[str, Any]:
-    """Return `rules` and `split`, of which one may be missing, as they are stored.
+def identified(sent: _Sent, known: Known) -> dict[str, Any]:
+    """Return `rules` and `split`, or the one that is sent, as they are stored.
 
     They are sent as in JSON, with UUIDs. Raises BadRequest, with the path, for an id that never was
     the link's.
     """
-    ids, found = _Ids(known, sent), dict[str, Any]()
+    ids = _Ids(sent, known)
+    found: dict[str, Any] = {}
     if "rules" in sent:
-        plain = [ids.rule(f"rules[{number}]", one) for number, one in enumerate(sent["rules"])]
-        found["rules"] = msgspec.convert(plain, list[Rule])
+        rules = [ids.rule(f"rules[{number}]", one) for number, one in enumerate(sent["rules"])]
+        found["rules"] = msgspec.convert(rules, list[Rule])
     if "split" in sent:
         split = sent["split"] and ids.split("split", sent["split"], known.present.split)
         found["split"] = msgspec.convert(split, Split | None)
@@ -54,18 +55,15 @@ def identified(sent: Mapping[str, Any], known: Known) -> dict[str, Any]:
 
 
 class _Ids:
-    """The ids of one request. `used` has those that are given already."""
+    """The ids of a request. `used` are given, or of what stays; no other part may get them."""
 
-    def __init__(self, known: Known, sent: Mapping[str, Any]) -> None:
+    def __init__(self, sent: _Sent, known: Known) -> None:
         self._known = known
-        kept = Deciding(
-            rules=[] if "rules" in sent else known.present.rules,
-            split=None if "split" in sent else known.present.split,
-        )
-        self.used = {one.id for one in kept.rules} | {one.id for one in variants_of(kept)}
-        self._sent = set(_ids_in([*(sent.get("rules") or ()), sent.get("split")]))
+        stays = msgspec.to_builtins(known.present, builtin_types=(UUID,))
+        self.used = set(_ids_in([one for name, one in stays.items() if name not in sent]))
+        self._asked = set(_ids_in(list(sent.values())))
 
-    def rule(self, at: str, sent: _Plain) -> _Plain:
+    def rule(self, at: str, sent: _Sent) -> _Sent:
         present = self._known.present.rules
         found = {**sent, "id": self._id(at, "rule", sent, present)}
         if "split" in sent:
@@ -73,40 +71,33 @@ class _Ids:
             found["split"] = self.split(f"{at}.split", sent["split"], before)
         return found
 
-    def split(self, at: str, sent: _Plain, before: Split | None) -> _Plain:
-        present = () if before is None else before.variants
+    def split(self, at: str, sent: _Sent, before: Split | None) -> _Sent:
+        present = [] if before is None else before.variants
         variants = [
             {**one, "id": self._id(f"{at}.variants[{number}]", "variant", one, present)}
             for number, one in enumerate(sent["variants"])
         ]
-        known = (self._known.choices.get(one["id"]) for one in variants)
-        secret = next((one.secret for one in known if one and one.secret), None)
+        known = [self._known.choices.get(one["id"]) for one in variants]
+        secret = next((one.secret for one in known if one), None)
         return {"variants": variants, "secret": secret or token_hex(_SECRET_BYTES)}
 
-    def _id(
-        self, at: str, kind: ChoiceKind, sent: _Plain, present: Sequence[Rule | Variant]
-    ) -> UUID:
+    def _id(self, at: str, kind: str, sent: _Sent, present: Sequence[Rule | Variant]) -> UUID:
         found: UUID | None = sent.get("id")
         if found is None:
-            free = (one for one in present if one.id not in self.used | self._sent)
-            found = next((one.id for one in free if one.name == sent["name"]), None) or new_id()
-        else:
-            choice = self._known.choices.get(found)
-            if choice is None or choice.kind != kind:
-                raise BadRequest(f"{at}.id: no {kind} of this link has or had it")
-            if found in self.used:
-                raise BadRequest(f"{at}.id: repeated")
+            named = (one.id for one in present if one.name == sent["name"])
+            found = next((one for one in named if one not in self.used | self._asked), new_id())
+        elif found not in self._known.choices or self._known.choices[found].kind != kind:
+            raise BadRequest(f"{at}.id: no {kind} of this link has or had it")
+        elif found in self.used:
+            raise BadRequest(f"{at}.id: repeated")
         self.used.add(found)
         return found
 
 
-def variants_of(deciding: Deciding) -> list[Variant]:
-    return [one for _, split in deciding.splits() for one in split.variants]
-
-
-def _ids_in(parts: Iterable[_Plain | None]) -> Iterable[UUID]:
-    for part in parts:
-        if part is not None:
-            if "id" in part:
-                yield part["id"]
-            yield from _ids_in([part.get("split"), *part.get("variants", ())])
+def _ids_in(part: Any) -> list[UUID]:
+    """Return the ids in JSON, at any depth."""
+    if isinstance(part, dict):
+        part = part.values()
+    elif not isinstance(part, list):
+        return [part] if isinstance(part, UUID) else []
+    return [found for one in part for found in _ids_in(one)]

@@ -12,7 +12,7 @@ from tracker.clock import now
 from tracker.ids import new_id
 from tracker.links.link import Link, Revision
 from tracker.links.rules.choices import COLLECTION as CHOICES
-from tracker.links.rules.choices import find_choices, keep_choices
+from tracker.links.rules.choices import Choice, keep_choices
 from tracker.links.rules.identity import Known
 from tracker.links.rules.rule import Deciding, Rule, Split
 from tracker.stores.mongodb.database import MongoDB
@@ -28,7 +28,7 @@ MAX_VERSIONS: Final = 50
 
 
 class RuleVersion(msgspec.Struct, frozen=True, kw_only=True):
-    """The state of a link that `actor` replaced. Nobody is the actor of an import."""
+    """The state of a link that `actor` replaced; None: an import did."""
 
     id: UUID
     account_id: UUID
@@ -37,58 +37,47 @@ class RuleVersion(msgspec.Struct, frozen=True, kw_only=True):
     at: datetime
     actor: Actor | None
     destination_url: str
-    rules: list[Rule] = []
-    split: Split | None = None
+    rules: list[Rule]
+    split: Split | None
 
 
 class LinkRules:
-    """The rules that links once had: versions of all, and each rule and variant."""
+    """The rules that links once had, in versions and one by one."""
 
     def __init__(self, mongodb: MongoDB) -> None:
         self._reads = mongodb.reads
-        self._pages = Pages(mongodb.reads, COLLECTION, RuleVersion)
-
-    async def page(self, link_id: UUID, page: int, page_size: int) -> tuple[list[RuleVersion], int]:
-        """Return versions, newest first, and their total number."""
-        return await self._pages.find({"link_id": link_id}, page, page_size, hint="by_link")
-
-    async def known(self, link: Link) -> Known:
-        """Return the rules and variants that a link has, or once had."""
-        choices = await find_choices(self._reads, link.id)
-        return Known(choices, Deciding(rules=link.rules, split=link.split))
+        self.versions = Pages(mongodb.reads, COLLECTION, RuleVersion)
 
     async def find(self, link_id: UUID, version: int) -> RuleVersion | None:
         wanted = {"link_id": link_id, "version": version}
         row = await self._reads.find_one(COLLECTION, wanted)
         return None if row is None else as_struct(RuleVersion, row)
 
+    async def known(self, link: Link) -> Known:
+        """Return the rules and variants that a link has, or once had."""
+        rows = await self._reads.find(CHOICES, {"link_id": link.id})
+        choices = {row["_id"]: as_struct(Choice, row) for row in rows}
+        return Known(choices, Deciding(rules=link.rules, split=link.split))
+
 
 async def keep_versions(
     database: Database, revisions: Sequence[Revision], actor: Actor | None, session: MongoSession
 ) -> None:
     """Store what changes of rules and splits replace, and the rules and variants that come."""
-    changed = [one for one in revisions if _parts(one.before) != _parts(one.after)]
+    changed = [
+        (before, after)
+        for before, after in revisions
+        if (before.rules, before.split) != (after.rules, after.split)
+    ]
     for before, _ in changed:
         await _keep(database, before, actor, session)
-    await keep_choices(database, [one.after for one in changed], session)
-
-
-def _parts(link: Link) -> tuple[list[Rule], Split | None]:
-    return link.rules, link.split
+    await keep_choices(database, [after for _, after in changed], session)
 
 
 async def _keep(database: Database, link: Link, actor: Actor | None, session: MongoSession) -> None:
-    kept = RuleVersion(
-        id=new_id(),
-        account_id=link.account_id,
-        link_id=link.id,
-        version=link.version,
-        at=now(),
-        actor=actor,
-        destination_url=link.destination_url,
-        rules=link.rules,
-        split=link.split,
-    )
+    names = ("account_id", "version", "destination_url", "rules", "split")
+    fields = {name: getattr(link, name) for name in names}
+    kept = RuleVersion(id=new_id(), link_id=link.id, at=now(), actor=actor, **fields)
     versions, of_link = database[COLLECTION], {"link_id": link.id}
     await versions.insert_one(as_document(kept), session=session)
     rows = versions.find(of_link, ["_id"], session=session).sort("_id", -1)
@@ -99,5 +88,5 @@ async def _keep(database: Database, link: Link, actor: Actor | None, session: Mo
 async def forget(database: Database, links: Sequence[Link], session: MongoSession) -> None:
     """Delete the rules, variants and versions of links that are deleted."""
     of_links = {"link_id": {"$in": [link.id for link in links]}}
-    await database[CHOICES].delete_many(of_links, session=session)
-    await database[COLLECTION].delete_many(of_links, session=session)
+    for collection in (CHOICES, COLLECTION):
+        await database[collection].delete_many(of_links, session=session)

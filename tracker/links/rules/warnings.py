@@ -19,33 +19,27 @@ class RuleWarning(msgspec.Struct, kw_only=True):
     message: str
 
 
-def warnings_of(rules: Sequence[Rule], split: Split | None) -> list[RuleWarning]:
-    """Return the rules that no visitor reaches, and the splits that nobody draws from."""
-    splits = [*((f"rules[{n}].split", one.split) for n, one in enumerate(rules)), ("split", split)]
-    return [*_unreachable(rules), *_undrawn(splits)]
-
-
-def _unreachable(rules: Sequence[Rule]) -> Iterator[RuleWarning]:
+def warnings_of(rules: Sequence[Rule], split: Split | None) -> Iterator[RuleWarning]:
+    """Yield the rules that no visitor reaches, and the splits that nobody draws from."""
     for number, rule in enumerate(rules):
-        wider = next((n for n, one in enumerate(rules[:number]) if _is_within(rule, one)), None)
+        path, earlier = f"rules[{number}]", enumerate(rules[:number])
+        wider = next((n for n, one in earlier if _implies_all(rule, one)), None)
         if _contradicts_itself(rule):
             message = "can never hold: its conditions exclude each other"
+            yield RuleWarning(path=path, message=message)
         elif wider is not None:
             message = f"is never reached: rules[{wider}] holds whenever it does"
-        else:
-            continue
-        yield RuleWarning(path=f"rules[{number}]", message=message)
-
-
-def _undrawn(splits: Sequence[tuple[str, Split | None]]) -> Iterator[RuleWarning]:
-    for path, split in splits:
-        if split is not None and not any(one.active and one.weight for one in split.variants):
-            message = "nobody draws a variant: no active one has a weight"
             yield RuleWarning(path=path, message=message)
+        yield from _undrawn(f"{path}.split", rule.split)
+    yield from _undrawn("split", split)
 
 
-def _is_within(rule: Rule, other: Rule) -> bool:
-    """Return whether `other` surely holds for every visitor for whom `rule` does."""
+def _undrawn(path: str, split: Split | None) -> Iterator[RuleWarning]:
+    if split is not None and not any(one.active and one.weight for one in split.variants):
+        yield RuleWarning(path=path, message="nobody draws a variant: no active one has a weight")
+
+
+def _implies_all(rule: Rule, other: Rule) -> bool:
     return all(any(implies(own, one) for own in rule.conditions) for one in other.conditions)
 
 
@@ -55,64 +49,48 @@ def _contradicts_itself(rule: Rule) -> bool:
 
 
 def implies(one: Condition, other: Condition) -> bool:
-    """Return whether `other` surely holds where `one` does. False may mean that it is not known."""
+    """Return whether `other` surely holds where `one` does."""
     kind = kind_of(one)
-    if kind_of(other) != kind:
-        return False
     own, wider = getattr(one, kind), getattr(other, kind)
-    if one.not_ and other.not_:
-        return _WITHIN.get(kind, _is_subset)(wider, own)
-    if other.not_:
+    if not wider:  # of another kind
+        return False
+    is_within = _WITHIN.get(kind) or _each(_COVERS.get(kind, str.__eq__))
+    if other.not_ and not one.not_:
         # A visitor has one value of each dimension.
         return kind in VISITOR_DIMENSIONS and set(own).isdisjoint(wider)
-    return not one.not_ and _WITHIN.get(kind, _is_subset)(own, wider)
+    if one.not_:
+        return other.not_ and is_within(wider, own)
+    return is_within(own, wider)
 
 
-def _is_subset(values: Sequence[str], wider: Sequence[str]) -> bool:
-    return set(values) <= set(wider)
+def _each(covers: Callable[[str, str], bool]) -> Callable[[Any, Any], bool]:
+    return lambda own, wider: all(any(covers(other, one) for other in wider) for one in own)
 
 
-def _languages(values: Sequence[str], wider: Sequence[str]) -> bool:
-    ends = tuple(f"{one.lower()}-" for one in wider)
-    return all(f"{one.lower()}-".startswith(ends) for one in values)
+def _has_network(wider: str, own: str) -> bool:
+    one, other = ip_network(own), ip_network(wider)
+    return one.version == other.version and one.subnet_of(other)  # type: ignore[arg-type]
 
 
-def _hosts(values: Sequence[str], wider: Sequence[str]) -> bool:
-    ends = tuple(f".{one}" for one in wider)
-    return all(f".{one}".endswith(ends) for one in values)
+def _has_query(own: QueryMatch, wider: QueryMatch) -> bool:
+    if own.key != wider.key or wider.values is None:
+        return own.key == wider.key
+    return own.values is not None and set(own.values) <= set(wider.values)
 
 
-def _networks(values: Sequence[str], wider: Sequence[str]) -> bool:
-    parsed: list[Any] = [ip_network(one) for one in wider]
-    return all(
-        any(own.version == one.version and own.subnet_of(one) for one in parsed)
-        for own in map(ip_network, values)
-    )
-
-
-def _queries(match: QueryMatch, wider: QueryMatch) -> bool:
-    if match.key != wider.key or wider.values is None:
-        return match.key == wider.key
-    return match.values is not None and _is_subset(match.values, wider.values)
-
-
-def _times(match: TimeMatch, wider: TimeMatch) -> bool:
+def _has_time(own: TimeMatch, wider: TimeMatch) -> bool:
+    """Return whether a time is within another, apart from the clocks, which must be the same."""
+    lists = ((own.weekdays, wider.weekdays), (own.hours, wider.hours))
     return (
-        match.zone == wider.zone
-        and _are_within(match.weekdays, wider.weekdays)
-        and _are_within(match.hours, wider.hours)
-        and (wider.from_, wider.to) in ((None, None), (match.from_, match.to))
+        own.zone == wider.zone
+        and (wider.from_, wider.to) in ((None, None), (own.from_, own.to))
+        and all(not values or (one and set(one) <= set(values)) for one, values in lists)
     )
 
 
-def _are_within(values: Sequence[int], wider: Sequence[int]) -> bool:
-    return not wider or (bool(values) and set(values) <= set(wider))
-
-
-_WITHIN: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
-    "language": _languages,
-    "referrer": _hosts,
-    "ip": _networks,
-    "query": _queries,
-    "time": _times,
+_COVERS: Final[Mapping[str, Callable[[str, str], bool]]] = {
+    "language": lambda wider, own: f"{own}-".lower().startswith(f"{wider}-".lower()),
+    "referrer": lambda wider, own: f".{own}".endswith(f".{wider}"),
+    "ip": _has_network,
 }
+_WITHIN: Final[Mapping[str, Callable[[Any, Any], bool]]] = {"query": _has_query, "time": _has_time}
