@@ -1,5 +1,6 @@
 """Earlier rules of a link, their return, and the end of a split, over HTTP."""
 
+import asyncio
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
@@ -70,6 +71,22 @@ async def test_one_call_undoes_a_change_and_another_the_undo(world: World) -> No
     entry, *_ = await audited(world.services, world.account)
     assert entry.action == "short_link.changed"
     assert list(entry.changes) == ["destination_url", "rules", "split"]
+
+
+async def test_changes_at_once_are_all_listed_and_each_can_be_undone(world: World) -> None:
+    link = (await create(world, rules=[rule("first")])).json()
+    changes = [changed(world, link, rules=[rule(f"{number}")]) for number in range(4)]
+    await asyncio.gather(*changes)
+    rows = await history(world, link)
+    now_shown = (await send(world, "GET", link["id"])).json()
+    names = [row["rules"][0]["name"] for row in (now_shown, *rows)]
+    assert sorted(names) == ["0", "1", "2", "3", "first"]
+    assert names[-1] == "first"
+    assert len({row["version"] for row in rows}) == 4
+    known = {row["rules"][0]["id"] for row in (now_shown, *rows)}
+    assert len(known) == 5
+    for row in rows:
+        assert (await restored(world, link, row["version"])).json()["rules"] == row["rules"]
 
 
 async def test_only_the_last_versions_are_kept(
