@@ -55,6 +55,8 @@ def parts(rules: Rules, split: LinkSplit) -> Iterator[tuple[str, RuleIn | Varian
 
 def check_rules(rules: Rules, split: LinkSplit) -> None:
     """Raises BadRequest if a rule or split breaks a rule."""
+    if len(msgspec.json.encode((rules or (), split or None))) > MAX_BYTES:
+        raise BadRequest(f"rules: with split at most {MAX_BYTES:,} bytes of JSON")
     for at, part in parts(rules, split):
         part.name = trimmed(f"{at}name", part.name, MAX_NAME_CHARACTERS)
         if isinstance(part.destination_url, str):
@@ -66,8 +68,6 @@ def check_rules(rules: Rules, split: LinkSplit) -> None:
             raise BadRequest(f"rules[{number}]: needs exactly one of destination_url, split")
         for position, condition in enumerate(rule.conditions):
             _check_condition(f"rules[{number}].conditions[{position}]", condition)
-    if len(msgspec.json.encode((rules or (), split or None))) > MAX_BYTES:
-        raise BadRequest(f"rules: with split at most {MAX_BYTES:,} bytes of JSON")
 
 
 def _check_condition(at: str, condition: RuleCondition) -> None:
