@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+from tracker.links.services import LinkServices
 from tracker.public_url import PublicUrl
 from tracker.reports.answers.reports import Reports
 from tracker.stores.services import StoreServices
@@ -9,14 +10,15 @@ from tracker.web.call import Body, Call, Query
 
 
 class ReportServices(NamedTuple):
-    """The reports, and the host that stands for links without a domain."""
+    """The reports, links, and the host that stands for links without a domain."""
 
     reports: Reports
+    links: LinkServices
     public_url: PublicUrl
 
 
-def build(*, stores: StoreServices, public_url: PublicUrl) -> ReportServices:
-    return ReportServices(Reports(stores.mongodb, public_url.host), public_url)
+def build(*, stores: StoreServices, links: LinkServices, public_url: PublicUrl) -> ReportServices:
+    return ReportServices(Reports(stores.mongodb, public_url.host), links, public_url)
 
 
 ReportCall = Call[ReportServices, Query, Body]

@@ -187,7 +187,7 @@ class Services:
             allows_http=settings.http_targets_allowed,
             allows_private=settings.webhook_allow_private,
         )
-        self.reports = reports.build(stores=stores, public_url=public_url)
+        self.reports = reports.build(stores=stores, links=self.links, public_url=public_url)
         self.costs = costs.build(stores=stores, links=self.links, reports=self.reports)
         self.feeds = feeds.build(
             stores=stores,

@@ -1,11 +1,14 @@
 """The requests of `/api/reports`, and the rules of their fields."""
 
+from datetime import date
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Self
 from uuid import UUID
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType, field
 
+from tracker.calendar import Calendar
+from tracker.clock import now
 from tracker.errors import BadRequest
 from tracker.reports.api.figures import MEASURE_FIELDS, MeasureName
 from tracker.reports.api.filters import (
@@ -21,7 +24,12 @@ from tracker.reports.periods import DayRange, Interval
 from tracker.reports.query import ReportQuery, SortBy
 from tracker.reports.series import MAX_HOURLY_DAYS
 from tracker.web.export import UNDESCRIBED, FileFormatIn, FormatIn
-from tracker.web.limits import DEFAULT_PAGE_SIZE, MAX_REPORT_DAYS, MAX_TEXT_CHARACTERS
+from tracker.web.limits import (
+    DEFAULT_PAGE_SIZE,
+    DEFAULT_VALUE_DAYS,
+    MAX_REPORT_DAYS,
+    MAX_TEXT_CHARACTERS,
+)
 from tracker.web.schema import AccountId, Day, PageNumber, PageSize, parse_day
 
 IntervalIn = Annotated[
@@ -84,6 +92,39 @@ if TYPE_CHECKING:
     GroupBy = str
 else:
     GroupBy = dimension_in(GROUPS)
+
+
+class OptionalDays(msgspec.Struct, kw_only=True):
+    """Days that a query may name."""
+
+    first: Annotated[
+        Day | None,
+        Meta(description=f"the first day; default: {DEFAULT_VALUE_DAYS} days up to the last"),
+    ] = field(default=None, name="from")
+    last: Annotated[Day | None, Meta(description="the last day, included; default: today")] = field(
+        default=None, name="to"
+    )
+
+    def __post_init__(self) -> None:
+        for name, text in (("from", self.first), ("to", self.last)):
+            if text is not None:
+                parse_day(name, text)
+
+    def date_range(self, calendar: Calendar) -> DateRange:
+        """Return the days to look at. Raises BadRequest if they are in no order, or too many."""
+        try:
+            last = parse_day("to", self.last) if self.last else calendar.day_of(now())
+            first = parse_day("from", self.first) if self.first else _first_by_default(last)
+            return DateRange.of(DayRange(first, last))
+        except ValueError as error:
+            raise BadRequest(str(error)) from None
+
+
+def _first_by_default(last: date) -> date:
+    # No date is before year 1.
+    return date.fromordinal(max(1, last.toordinal() - DEFAULT_VALUE_DAYS + 1))
+
+
 GroupByIn = Annotated[
     GroupBy,
     Meta(

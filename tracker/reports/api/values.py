@@ -1,64 +1,36 @@
 """`/api/reports/values`: the values of a dimension, to choose a filter from."""
 
-from datetime import date
 from typing import Annotated
 
 import msgspec
 from msgspec import Meta, field
 
-from tracker.calendar import Calendar
-from tracker.clock import now
-from tracker.errors import BadRequest
 from tracker.reports.answers.one_report import read_page
 from tracker.reports.api.answer import zone_of
 from tracker.reports.api.filters import FilterName, check_dimension
-from tracker.reports.api.schema import DateRange, Search
+from tracker.reports.api.schema import DateRange, OptionalDays, Search
 from tracker.reports.dimensions import FILTER_NAMES, NO_KEY
-from tracker.reports.periods import DayRange
 from tracker.reports.query import ReportQuery
 from tracker.reports.services import ReportCall
 from tracker.web.call import Nothing
 from tracker.web.endpoint import Endpoints
-from tracker.web.limits import DEFAULT_PAGE_SIZE, DEFAULT_VALUE_DAYS, MAX_PAGE_SIZE
-from tracker.web.schema import AccountId, Day, TimeZone, parse_day
+from tracker.web.limits import DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE
+from tracker.web.schema import AccountId, TimeZone
 
 endpoint = Endpoints("reports")
 
 
-class ListReportValues(msgspec.Struct, kw_only=True):
+class ListReportValues(OptionalDays, kw_only=True):
     """The values to find."""
 
     account_id: AccountId = field(name="accountId")
     dimension: Annotated[FilterName, Meta(description="a filter of reports", examples=["country"])]
     search: Search = ""
-    first: Annotated[
-        Day | None,
-        Meta(description=f"the first day; default: {DEFAULT_VALUE_DAYS} days up to the last"),
-    ] = field(default=None, name="from")
-    last: Annotated[Day | None, Meta(description="the last day, included; default: today")] = field(
-        default=None, name="to"
-    )
     limit: Annotated[int, Meta(ge=1, le=MAX_PAGE_SIZE, description="rows")] = DEFAULT_PAGE_SIZE
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_dimension("dimension", self.dimension, FILTER_NAMES)
-        for name, text in (("from", self.first), ("to", self.last)):
-            if text is not None:
-                parse_day(name, text)
-
-    def date_range(self, calendar: Calendar) -> DateRange:
-        """Return the days to look at. Raises BadRequest if they are in no order, or too many."""
-        try:
-            last = parse_day("to", self.last) if self.last else calendar.day_of(now())
-            first = parse_day("from", self.first) if self.first else _first_by_default(last)
-            return DateRange.of(DayRange(first, last))
-        except ValueError as error:
-            raise BadRequest(str(error)) from None
-
-
-def _first_by_default(last: date) -> date:
-    # No date is before year 1.
-    return date.fromordinal(max(1, last.toordinal() - DEFAULT_VALUE_DAYS + 1))
 
 
 class ReportValue(msgspec.Struct, kw_only=True):

@@ -13,6 +13,7 @@ from tracker.stores.mongodb.order import BY_NAME
 _EXISTING = {"$exists": True}
 
 _IMPORTED: Final = {"import_id": _EXISTING}
+_OF_VARIANT: Final = {"variant_id": _EXISTING}
 _STATES: Final[Mapping[str, Any]] = {
     "inactive": {"active": False},
     "scheduled": {"starts_at": _EXISTING},
@@ -214,6 +215,8 @@ INDEXES: dict[str, list[IndexModel]] = {
         _index("expiry", "expires_at", expireAfterSeconds=0, sparse=True),
         # For accounts that limit the conversions of a click.
         _index("by_click", "click_id", "event_config_id"),
+        # For experiments: few events are of clicks that a split decided.
+        _index("of_variant", "variant_id", "click_at", partialFilterExpression=_OF_VARIANT),
         # The state of a notification: `conversions/notification_state`.
         _index("by_telling", "tell_at", partialFilterExpression={"tell_at": _EXISTING}),
         _index(
