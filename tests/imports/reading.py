@@ -6,9 +6,12 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, TypeVar
 
+import msgspec
+
 from tracker.imports.item import SourceItem
 from tracker.imports.source import FileFormat
 from tracker.imports.sources import SOURCES
+from tracker.links.api.rule_schema import RuleIn, SplitIn
 
 SAMPLES = Path(__file__).with_name("samples")
 HEAD_BYTES = 64 * 1024
@@ -68,3 +71,18 @@ def read_api(source: str, api: TableApi) -> list[SourceItem]:
     reader = SOURCES[source].read_api
     assert reader is not None
     return run_alone(collected(reader(api.get)))
+
+
+def rule(name: str, url: str, **condition: Any) -> RuleIn:
+    """Return a rule of one condition."""
+    sent = {"name": name, "conditions": [condition], "destination_url": url}
+    return msgspec.convert(sent, RuleIn)
+
+
+def split(*shares: tuple[str, int]) -> SplitIn:
+    """Return a split by URLs and weights, whose variants are A, B and so on."""
+    variants = [
+        {"name": chr(ord("A") + number), "destination_url": url, "weight": weight}
+        for number, (url, weight) in enumerate(shares)
+    ]
+    return msgspec.convert({"variants": variants}, SplitIn)

@@ -45,7 +45,7 @@ LINKS = (
     link("mail", longUrl="mailto:a@ex.test"),
 )
 RULE = {"longUrl": "https://ex.test/i", "priority": 1, "conditions": [
-    {"type": "device", "matchKey": None, "matchValue": "ios"},
+    {"type": "geolocation-city-name", "matchKey": None, "matchValue": "Berlin"},
 ]}  # fmt: skip
 # The third is older than what Shlink keeps: it stays in the total.
 VISITS = [

@@ -81,6 +81,8 @@ def candidate(item: SourceLink, domain: Domain | None) -> Candidate:
         "domain_id": domain and domain.id,
         "active": item.active and (item.password is None or is_kept(item.password)),
         "pass_query": item.pass_query,
+        "rules": list(item.rules),
+        "split": item.split,
         "internal_name": _cut("internal_name", name, MAX_TEXT_CHARACTERS, losses),
         "notes": _cut("notes", item.notes or "", MAX_NOTES_CHARACTERS, losses),
         **_paths(item, domain),

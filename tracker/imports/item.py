@@ -5,6 +5,8 @@ from typing import Literal
 
 import msgspec
 
+from tracker.links.api.rule_schema import RuleIn, SplitIn
+
 HashScheme = Literal["plain", "argon2", "bcrypt", "pbkdf2", "unknown"]
 
 
@@ -56,6 +58,8 @@ class SourceLink(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
     external_id: str | None = None
     password: SourcePassword | None = None
     clicks: int | None = None
+    rules: tuple[RuleIn, ...] = ()
+    split: SplitIn | None = None
     losses: tuple[Loss, ...] = ()
 
 

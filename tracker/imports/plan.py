@@ -10,7 +10,6 @@ from uuid import UUID
 
 import msgspec
 
-from tracker.access.passwords import Passwords
 from tracker.errors import BadRequest
 from tracker.imports.candidate import (
     Candidate,
@@ -24,6 +23,7 @@ from tracker.imports.candidate import (
 from tracker.imports.item import SourceLink, SourceVisit, kept
 from tracker.imports.rows import ImportRow, ImportRows, Outcome
 from tracker.imports.store import Import
+from tracker.links.api.option_schema import rule_fields
 from tracker.links.api.short_links import check_targets, new_link
 from tracker.links.domain import Domain
 from tracker.links.link import Link, NewLink
@@ -190,24 +190,28 @@ class Planner:
         others = taken.keys() - held - {name_of_external(link.external_id)}
         conflict = _conflict(decision, found, {name: taken[name] for name in others})
         decision = decision._replace(candidate=found, link=link)
-        told = "changed at the source alone"
+        told = "; ".join(("changed at the source alone", *_told(found)))
         return conflict or decision.of("update", "", told, names=[*found.takes])
 
 
 async def link_of(
-    held: Import, one: Decision, tags: Mapping[str, UUID], passwords: Passwords
+    held: Import, one: Decision, tags: Mapping[str, UUID], services: LinkServices
 ) -> NewLink:
     """Return the link that a decision creates, or changes another one to."""
     assert one.candidate is not None
-    found = one.candidate
+    found, passwords = one.candidate, services.passwords
     found.body.tags = list(dict.fromkeys(tags[name] for name in found.tags))
     new = new_link(held.account_id, found.body, sent_fields(found.body), found.domain)
     hashed, password = None, one.item.password
     if password is not None and is_kept(password):
         is_plain = password.scheme == "plain"
         hashed = await passwords.hash(password.text) if is_plain else password.text
+    rules = {}
+    if one.link is not None and (found.body.rules or found.body.split):
+        rules = rule_fields(found.body, await services.rules.known(one.link))
     return msgspec.structs.replace(
         new,
+        **rules,
         created_at=one.item.created_at,
         opening_clicks=one.item.clicks or 0,
         password_hash=hashed,
@@ -230,10 +234,13 @@ def _conflict(decision: Decision, found: Candidate, taken: Mapping[str, str]) ->
 
 def _new(decision: Decision, found: Candidate) -> Decision:
     fields = ", ".join(dict.fromkeys(one.field for one in found.losses))
-    reasons = "; ".join(f"{one.field}: {one.reason}" for one in found.losses)
     outcome: Outcome = "lossy" if fields else "create"
     decision = decision._replace(candidate=found)
-    return decision.of(outcome, fields, reasons, names=[*found.takes])
+    return decision.of(outcome, fields, "; ".join(_told(found)), names=[*found.takes])
+
+
+def _told(found: Candidate) -> list[str]:
+    return [f"{one.field}: {one.reason}" for one in found.losses]
 
 
 def _row(number: int, item: SourceLink) -> ImportRow:

@@ -151,9 +151,8 @@ class Worker(JobWorker[Import]):
     async def _store(self, held: Import, decisions: list[Decision]) -> None:
         """Store a chunk. Raises BadRequest if a name is taken since it was planned."""
         tags = await self._tags(held, decisions)
-        passwords = self._links.passwords
         kept = [one for one in decisions if one.candidate]
-        written = [(one, await link_of(held, one, tags, passwords)) for one in kept]
+        written = [(one, await link_of(held, one, tags, self._links)) for one in kept]
         updates = {one.link.id: (one, one.link, new) for one, new in written if one.link}
         creations = [(one, new) for one, new in written if not one.link]
 

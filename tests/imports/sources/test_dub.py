@@ -4,14 +4,15 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from tests.imports.reading import TableApi, read_api, read_sample
+from tests.imports.reading import TableApi, read_api, read_sample, rule, split
+from tracker.clicks.country import COUNTRIES
 from tracker.imports.item import Loss, RefusedRow, SourceLink, SourcePassword
 
 CREATED = datetime(2026, 2, 1, 10, tzinfo=UTC)
 QUERY = Loss(
     "query", "a visitor's parameter no longer replaces the destination's of that name: both stay"
 )
-RULES = "a link has no rules: everybody gets its URL"
+ENDS = Loss("testCompletedAt", "a split goes on until somebody ends it")
 ELSEWHERE = "conversions stay at the source"
 
 
@@ -68,8 +69,12 @@ EVERYTHING = record(
     rewrite=True,
     ios="https://ex.test/ios",
     android="https://ex.test/android",
-    geo={"DE": "https://ex.test/de"},
-    testVariants=[{"url": "https://ex.test/a", "percentage": 50}],
+    geo={"DE": "https://ex.test/de", "US": "https://ex.test/us", "AT": "https://ex.test/de"},
+    testVariants=[
+        {"url": "https://ex.test/a", "percentage": 30},
+        {"url": "https://ex.test/b", "percentage": 70},
+    ],
+    testCompletedAt="2099-03-15T00:00:00.000Z",
     trackConversion=True,
     folderId="fold_1",
     webhookIds=["wh_1"],
@@ -112,8 +117,15 @@ def test_the_api_gives_links_also_archived_and_disabled_ones() -> None:
         notes="n",
         tags=("spring",),
         clicks=42,
+        rules=(
+            rule("iOS", "https://ex.test/ios", os=["iOS"]),
+            rule("Android", "https://ex.test/android", os=["Android"]),
+            rule("DE, AT", "https://ex.test/de", country=["DE", "AT"]),
+            rule("US", "https://ex.test/us", country=["US"]),
+        ),
+        split=split(("https://ex.test/a", 30), ("https://ex.test/b", 70)),
         losses=(
-            *(Loss(name, RULES) for name in ("ios", "android", "geo", "testVariants")),
+            ENDS,
             Loss("proxy", "previews show the destination"),
             Loss("rewrite", "visitors are redirected, and see the destination's address"),
             Loss("trackConversion", "the destination gets click_id, and no longer dub_id"),
@@ -139,6 +151,44 @@ def test_the_api_gives_links_also_archived_and_disabled_ones() -> None:
     ]
     assert isinstance(last, RefusedRow)
     assert (last.row, last.field) == (105, "url") and "s3cret" not in last.text
+
+
+def test_what_no_rule_here_can_be_is_left_out_and_told() -> None:
+    variants = [{"url": "https://ex.test/a", "percentage": 100}]
+    over = {"testVariants": variants * 2, "testCompletedAt": "2026-03-15T00:00:00.000Z"}
+    records = [
+        record(1, ios="app://x", geo={"UK": "https://ex.test/uk", "DE": "https://ex.test/de"}),
+        record(2, testVariants=variants, testCompletedAt="2099-03-15T00:00:00.000Z"),
+        record(3, **over),
+    ]
+    scheme, too_few, ended = read_api("dub", TableApi(lambda _, __: records))
+    assert scheme == link(
+        1,
+        rules=(rule("DE", "https://ex.test/de", country=["DE"]),),
+        losses=(
+            Loss(
+                "ios",
+                "left out (destination_url: must be an absolute http or https URL): app://x if iOS",
+            ),
+            Loss("geo", "left out (not a country): https://ex.test/uk if UK"),
+        ),
+    )
+    assert isinstance(too_few, SourceLink) and too_few.split is None
+    [loss] = too_few.losses
+    assert loss.field == "testVariants" and loss.reason.endswith(": https://ex.test/a 100")
+    assert ended == link(3)
+
+
+def test_countries_of_one_destination_are_as_many_rules_as_their_number_needs() -> None:
+    codes = sorted(COUNTRIES)[:120]
+    geo = dict.fromkeys(codes, "https://ex.test/geo")
+    [found] = read_api("dub", TableApi(lambda _, __: [record(1, geo=geo)]))
+    assert isinstance(found, SourceLink) and found.losses == ()
+    assert [one.conditions[0].country for one in found.rules] == [
+        codes[:50],
+        codes[50:100],
+        codes[100:],
+    ]
 
 
 def test_the_csv_gives_links_without_the_guard_of_formulas() -> None:

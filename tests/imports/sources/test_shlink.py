@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.imports.reading import TableApi, read_api, read_sample
+from tests.imports.reading import TableApi, read_api, read_sample, rule
 from tracker.clock import now
 from tracker.errors import BadRequest
 from tracker.imports.item import Loss, RefusedRow, SourceItem, SourceLink, SourceVisit
@@ -52,7 +52,9 @@ def visit(number: int) -> dict[str, Any]:
 RULES = [
     {"longUrl": "https://ex.test/i", "priority": 1, "conditions": [
         {"type": "device", "matchKey": None, "matchValue": "ios"},
-        {"type": "any-value-query-param", "matchKey": "q", "matchValue": None},
+    ]},
+    {"longUrl": "https://ex.test/b", "priority": 2, "conditions": [
+        {"type": "geolocation-city-name", "matchKey": None, "matchValue": "Berlin"},
     ]},
 ]  # fmt: skip
 
@@ -92,7 +94,7 @@ def visits_of(items: list[SourceItem]) -> list[SourceVisit]:
     return [one for one in items if isinstance(one, SourceVisit)]
 
 
-def test_the_api_gives_links_whose_rules_are_losses_and_visits() -> None:
+def test_the_api_gives_links_with_rules_and_visits() -> None:
     links = [
         record("abc12", title="T", visitsSummary={"total": 4}, crawlable=True),
         record(
@@ -139,9 +141,9 @@ def test_the_api_gives_links_whose_rules_are_losses_and_visits() -> None:
         )
         for number in reversed(range(4))
     ]
-    rule = (
-        "a link has no rules: everybody gets its URL, not https://ex.test/i"
-        " if device ios and any-value-query-param q"
+    left_out = (
+        "left out (no condition here is like geolocation-city-name): https://ex.test/b"
+        " if geolocation-city-name Berlin"
     )
     assert rest[4:] == [
         SourceLink(
@@ -156,7 +158,8 @@ def test_the_api_gives_links_whose_rules_are_losses_and_visits() -> None:
             expires_at=datetime(2026, 12, 30, 23, tzinfo=UTC),
             max_clicks=100,
             clicks=0,
-            losses=(Loss("redirectRules", rule), QUERY),
+            rules=(rule("device ios", "https://ex.test/i", os=["iOS"]),),
+            losses=(Loss("redirectRules", left_out), QUERY),
         ),
         SourceLink(
             id="/closed",

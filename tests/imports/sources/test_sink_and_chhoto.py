@@ -5,13 +5,12 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from tests.imports.reading import SAMPLES, TableApi, read_api, read_sample
+from tests.imports.reading import SAMPLES, TableApi, read_api, read_sample, rule
 from tracker.access.passwords import Passwords
 from tracker.imports.item import Loss, RefusedRow, SourceLink, SourcePassword
 
 CREATED = datetime(2023, 11, 14, 22, 13, 20, tzinfo=UTC)
 EXPIRES = datetime(2027, 1, 15, 8, tzinfo=UTC)
-RULES = "a link has no rules: everybody gets its URL"
 QUERY = "a visitor's parameter no longer replaces the destination's of that name: both stay"
 
 
@@ -34,10 +33,12 @@ SINK = [
         expires_at=EXPIRES,
         notes="c",
         pass_query=True,
-        losses=(
-            *(Loss(name, RULES) for name in ("apple", "google", "geo")),
-            Loss("query", QUERY),
+        rules=(
+            rule("Android", "https://g.test", os=["Android"]),
+            rule("iOS", "https://a.test", os=["iOS"]),
+            rule("US", "https://us.test", country=["US"]),
         ),
+        losses=(Loss("query", QUERY),),
     ),
     sink(
         2,

@@ -30,7 +30,6 @@ Record = Mapping[str, Any]
 Read = Callable[[int, Any], Iterable[SourceItem]]
 """Makes items of a record and its number. Raises BadRequest if it is refused."""
 
-NO_RULES: Final = "a link has no rules: everybody gets its URL"
 NO_FRAMES: Final = "visitors are redirected, and see the destination's address"
 NO_PREVIEWS: Final = "previews show the destination"
 

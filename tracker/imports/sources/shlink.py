@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 from tracker.clock import now
 from tracker.errors import BadRequest
-from tracker.imports.item import Loss, SourceItem, SourceLink
+from tracker.imports.item import SourceItem, SourceLink
 from tracker.imports.readers import fields
 from tracker.imports.readers.csv_links import (
     CsvRows,
@@ -18,6 +18,7 @@ from tracker.imports.readers.csv_links import (
 from tracker.imports.readers.fields import Record, items_of, numbered
 from tracker.imports.readers.json_records import listed, pages
 from tracker.imports.source import Columns, FileFormat, Get, Items, Parameters, Pieces, Source
+from tracker.imports.sources.shlink_rules import rules_of
 from tracker.syntax.csv_rows import csv_batches, first_rows
 
 _LINKS: Final = "rest/v3/short-urls"
@@ -32,6 +33,7 @@ _VISIT_HEADINGS: Final = {name: name for name in _VISIT_FIELDS.split()}
 def _link(number: int, record: Record) -> Iterable[SourceItem]:
     visits = record.get("visitsSummary") or {"total": record.get("visitsCount")}
     passes = record.get("forwardQuery", True)
+    rules = rules_of(record.get("redirectRules", []))
     yield fields.link(
         number,
         {**record, **record["meta"], "visits": visits["total"]},
@@ -40,20 +42,13 @@ def _link(number: int, record: Record) -> Iterable[SourceItem]:
         domain_name=record["domain"],
         path=record["shortCode"],
         pass_query=passes,
+        rules=tuple(rules.rules),
         losses=(
-            *map(_rule_loss, record.get("redirectRules", ())),
+            *rules.losses,
             *fields.losses(record, {"no robots.txt names links": "crawlable"}),
             *(fields.query_loss(record["longUrl"]) if passes else ()),
         ),
     )
-
-
-def _rule_loss(rule: Record) -> Loss:
-    conditions = " and ".join(
-        " ".join(filter(None, (one["type"], one.get("matchKey"), one.get("matchValue"))))
-        for one in rule["conditions"]
-    )
-    return Loss("redirectRules", f"{fields.NO_RULES}, not {rule['longUrl']} if {conditions}")
 
 
 def _visit(link_id: str, _: int, record: Record) -> Iterable[SourceItem]:

@@ -7,12 +7,12 @@ from tracker.errors import BadRequest
 from tracker.imports.item import SourceItem, SourcePassword
 from tracker.imports.readers import fields
 from tracker.imports.readers.json_records import api_reader, json_format
+from tracker.imports.readers.rules import SourceRules
 from tracker.imports.source import Parameters, Source
 
 _HASHED: Final = "sink-pwd:"
 _MASKED: Final = "__SINK_MASKED__"
 _LOST: Final = {
-    fields.NO_RULES: "apple google geo",
     fields.NO_FRAMES: "cloaking proxy",
     fields.NO_PREVIEWS: "description image",
     "no page warns of the destination": "unsafe",
@@ -21,6 +21,9 @@ _LOST: Final = {
 
 def _link(number: int, record: fields.Record) -> Iterable[SourceItem]:
     passes = fields.is_true(record.get("redirectWithQuery"))
+    rules = SourceRules()
+    rules.add_systems(record, {"google": "Android", "apple": "iOS"})
+    rules.add_countries("geo", record.get("geo") or {})
     yield fields.link(
         number,
         record,
@@ -29,7 +32,12 @@ def _link(number: int, record: fields.Record) -> Iterable[SourceItem]:
         path=record["slug"],
         pass_query=passes,
         password=_password(record.get("password") or ""),
-        losses=fields.losses(record, _LOST) + fields.query_loss(record["url"] if passes else ""),
+        rules=tuple(rules.rules),
+        losses=(
+            *rules.losses,
+            *fields.losses(record, _LOST),
+            *fields.query_loss(record["url"] if passes else ""),
+        ),
     )
 
 
