@@ -10,10 +10,11 @@ from tracker.imports.sources.chhoto import CHHOTO
 from tracker.imports.sources.dub import DUB
 from tracker.imports.sources.kutt import KUTT
 from tracker.imports.sources.shlink import SHLINK
+from tracker.imports.sources.shortio import SHORTIO
 from tracker.imports.sources.sink import SINK
 from tracker.imports.sources.yourls import YOURLS
 
 _CSV: Final = Source("csv", "CSV", (csv_format("CSV"),))
-_ALL: Final = (YOURLS, KUTT, SHLINK, DUB, BITLY, SINK, CHHOTO, _CSV)
+_ALL: Final = (YOURLS, KUTT, SHLINK, DUB, BITLY, SHORTIO, SINK, CHHOTO, _CSV)
 
 SOURCES: Final[Mapping[str, Source]] = {one.name: one for one in _ALL}
