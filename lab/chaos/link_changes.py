@@ -1,4 +1,4 @@
-"""Changes of links during a run: whoever opens a link after the answer gets the new destination.
+"""Changes of links and their rules during a run: who opens a link afterwards sees the new one.
 
 Links are opened by HEAD, which records no click.
 """
@@ -44,8 +44,7 @@ class LinkChanges:
             if stop.is_set():
                 return
             link_id, _ = self._random.choice(links)
-            url = f"https://shop.test/landing?c={{country}}&change={number}"
-            body = {"accountId": str(self._scene.account_id), "destination_url": url}
+            body = {"accountId": str(self._scene.account_id), **_change(number)}
             path = f"/api/short-links/{link_id}"
             async with self._free:
                 status, _ = await call(self._port, self._scene.key, "PATCH", path, body)
@@ -87,8 +86,20 @@ class LinkChanges:
         """
         account = f"accountId={self._scene.account_id}"
         row = await self._call("GET", f"/api/short-links/{link_id}?{account}")
-        found = _CHANGE.search(row["destination_url"].encode())
+        found = _CHANGE.search(str(row.get("rules") or row["destination_url"]).encode())
         return shown == (int(found[1]) if found else 0)
 
     async def _call(self, method: str, path: str) -> Any:
         return (await call_until_answered(self._port, self._scene.key, method, path))[1]
+
+
+def _change(number: int) -> dict[str, Any]:
+    """Return the fields of a change: a destination without rules, a rule, or a rule's split."""
+    url = f"https://shop.test/landing?c={{country}}&change={number}"
+    rule = {"name": "All", "conditions": [{"ip": ["0.0.0.0/0", "::/0"]}]}
+    if number % 3 == 0:
+        return {"destination_url": url, "rules": []}
+    if number % 3 == 1:
+        return {"rules": [{**rule, "destination_url": url}]}
+    variants = [{"name": name, "destination_url": url, "weight": 1} for name in ("A", "B")]
+    return {"rules": [{**rule, "split": {"variants": variants}}]}
