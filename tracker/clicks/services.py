@@ -46,7 +46,12 @@ def build(
     return ClickServices(
         redirect=redirect,
         paths=CustomPaths(
-            redirect, links.link_cache, links.domains, links.unknown_paths, public_url.host
+            redirect,
+            links.link_cache,
+            links.domains,
+            links.unknown_paths,
+            enrichment,
+            public_url.host,
         ),
         protection=Protection(links.links, links.passwords, access.rate_limiter),
         clicks=Clicks(stores.mongodb),

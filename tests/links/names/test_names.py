@@ -9,6 +9,8 @@ from tests.factories import create_link, make_new_link
 from tests.links.names.on_domains import leads_to, on, proven, url_of
 from tracker.accounts.accounts import Account
 from tracker.errors import BadRequest
+from tracker.ids import new_id
+from tracker.links.rules.rule import Condition, QueryMatch, Rule
 from tracker.links.store import Links
 from tracker.service.services import Services
 
@@ -127,3 +129,30 @@ async def test_links_of_the_default_domain_have_no_names(
     assert not {"names", "paths"} & stored.keys()
     with pytest.raises(BadRequest, match="paths: need domain_id, a custom domain"):
         await services.links.links.change(link.id, {"paths": ["a"]})
+
+
+def everybody_to(url: str) -> list[Rule]:
+    always = Condition(query=QueryMatch(key="none"), not_=True)
+    return [Rule(id=new_id(), name="all", conditions=[always], destination_url=url)]
+
+
+async def test_rules_that_lead_to_the_paths_of_each_other_end_after_one_round(
+    services: Services, account: Account
+) -> None:
+    domain = await proven(services, account.id)
+    for slug, other in (("a", "b"), ("b", "a")):
+        rules = everybody_to(f"https://go.example/{other}")
+        await create_link(services, account.id, slug, domain=domain, rules=rules)
+    assert await leads_to(services, "a") == "https://go.example/b"
+    assert await leads_to(services, "b") is None
+
+
+async def test_a_rule_leads_elsewhere_though_its_link_leads_to_a_path(
+    services: Services, account: Account
+) -> None:
+    domain = await proven(services, account.id)
+    await on(services, domain, "b")
+    elsewhere, own = everybody_to(url_of("c")), "https://go.example/b"
+    await create_link(services, account.id, "a", own, domain=domain, rules=elsewhere)
+    assert await leads_to(services, "b") == url_of("b")
+    assert await leads_to(services, "a") == url_of("c")

@@ -8,11 +8,14 @@ from urllib.parse import unquote, urlsplit
 
 from msgspec.structs import replace
 
+from tracker.clicks.enrich import Enrichment
+from tracker.clicks.redirects.deciding import decide
 from tracker.clicks.redirects.redirect import Redirect
 from tracker.clicks.redirects.redirection import Answer, RedirectResponse
 from tracker.clicks.redirects.response import Continuation
 from tracker.clicks.sources import referrer_host
 from tracker.clicks.visit import Visit, without_stuck_text
+from tracker.clock import now_ms
 from tracker.errors import ErrorCode, NotFound
 from tracker.links.cache import LinkCache
 from tracker.links.destination import location_of
@@ -35,12 +38,14 @@ class CustomPaths:
         links: LinkCache,
         domains: Domains,
         unknown: UnknownPaths,
+        enrichment: Enrichment,
         own_host: str,
     ) -> None:
         self._redirect = redirect
         self._links = links
         self._domains = domains
         self._unknown = unknown
+        self._enrichment = enrichment
         self._own_host = own_host
 
     def host(self, header: str) -> str:
@@ -88,7 +93,8 @@ class CustomPaths:
         link: CachedLink | None,
     ) -> None:
         if link is not None:
-            if link.domain_name in link.destination_url and self._leads_to_a_path(domain, link):
+            may_lead_back = link.options or link.domain_name in link.destination_url
+            if may_lead_back and self._leads_to_a_path(domain, link, visit):
                 raise NotFound("short link: leads to a path of its domain")
             self._redirect.record(visit, waiter, domain, link)
         elif sent is None and (of_slug := _without_stuck_text(visit)):
@@ -96,12 +102,18 @@ class CustomPaths:
         else:
             notify(waiter, waiter.set_result, self._without_link(domain, sent or visit))
 
-    def _leads_to_a_path(self, domain: ServedName, link: CachedLink) -> bool:
+    def _leads_to_a_path(self, domain: ServedName, link: CachedLink, visit: Visit) -> bool:
         """Return whether the destination is a path of the domain that a link in memory has.
 
         In a loop of paths it is, after one round.
         """
-        location, host = location_of(link.destination_url)
+        url, deciding = link.destination_url, link.options and link.options.deciding
+        if deciding and (link.domain_name in url or link.domain_name.encode() in deciding):
+            decision, _ = decide(self._enrichment, visit, link, deciding, now_ms())
+            url = decision.destination_url
+        if link.domain_name not in url:
+            return False
+        location, host = location_of(url)
         name = name_of(urlsplit(location).path[1:])
         known = self._links.peek(keys.link(domain.namespace, domain.form_of(name)))
         return host == link.domain_name and known is not None and known.value is not None
