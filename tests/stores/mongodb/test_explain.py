@@ -38,6 +38,7 @@ from tracker.links.lists.filter import LinkFilter, LinkOrder
 from tracker.links.tags import Tag
 from tracker.live.new_rows import counts_pipeline, read_new
 from tracker.live.recent import live_state
+from tracker.reports.answers import names
 from tracker.reports.repair.recount import Recount
 from tracker.service.services import Services
 from tracker.stores.mongodb.transaction import MongoSession
@@ -278,6 +279,11 @@ OTHERS: dict[str, Query] = {
         [of.link],
         lambda _: {"archived": True},
         lambda session, _: held(s, of, session),
+    ),
+    "rules that a link had": lambda s, of: s.links.rules.known(of.link),
+    "an earlier version of rules": lambda s, of: s.links.rules.find(of.link.id, 1),
+    "rules by name": lambda s, of: names._records_with_text(
+        s.stores.mongodb.reads, ACCOUNT, "rule", "a"
     ),
     "how many links tags have": lambda s, of: s.links.links.count_by_tag(ACCOUNT, of.tags),
     "any link on a domain": lambda s, of: s.links.links.has_links(of.domain.id),

@@ -117,7 +117,7 @@ INDEXES: dict[str, list[IndexModel]] = {
         # Only recounts write it, to one document of an account.
         _index("recounts", "recounts", sparse=True),
     ],
-    "choices": [_index("by_link", "link_id")],
+    "choices": [_index("by_link", "link_id"), _index("by_name", "account_id", "name")],
     "rule_versions": [_index("by_link", "link_id", "-_id")],
     "domains": [
         # The last field separates domains in quarantine, of which an account may have several.
