@@ -42,6 +42,10 @@ MAX_AD_ID_CHARACTERS: Final = 512
 MAX_OWN_CHARACTERS: Final = 256
 """Longer values of the sender's own parameters are cut."""
 
+_PLAIN: Final = re.compile(r"(?=\D*\d)[A-Za-z0-9][\w.~-]{0,255}", re.ASCII)
+"""A value that is neither encoded nor a macro or a word for no value: to find that out takes
+5 µs."""
+
 _IN_EACH_AD_ID: Final = "id="
 _AD_ID: Final = re.compile(rf"(?:^|&)({'|'.join(AD_IDS)})=")
 
@@ -153,9 +157,15 @@ def _own(query: str, fields: Mapping[str, str]) -> dict[str, str]:
     found: dict[str, str] = {}
     for name, raw in _own_pattern(tuple(fields)).findall(_whole_pairs(query)):
         if fields[name] not in found:
-            text = text_of(raw[: 12 * MAX_OWN_CHARACTERS], MAX_OWN_CHARACTERS)
-            found[fields[name]] = "" if unfilled(text) else text and f"{name}={text}"
+            text = raw if _PLAIN.fullmatch(raw) else _own_text(raw[: 12 * MAX_OWN_CHARACTERS])
+            found[fields[name]] = text and f"{name}={text}"
     return {field: text for field, text in found.items() if text}
+
+
+@lru_cache(maxsize=1000)
+def _own_text(raw: str) -> str:
+    text = text_of(raw, MAX_OWN_CHARACTERS)
+    return "" if unfilled(text) else text
 
 
 @lru_cache(maxsize=CACHED_VISITS)

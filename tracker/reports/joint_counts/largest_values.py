@@ -11,7 +11,7 @@ from functools import reduce
 from tracker.clicks.document import OWN_PARAMETERS
 from tracker.reports import limits
 from tracker.reports.arrays import np
-from tracker.reports.columns import COUNTED_ONCE, Codes, Column, Columns
+from tracker.reports.columns import COUNTED_ONCE, Codes, Column, Columns, column_of
 from tracker.reports.dimensions import LINK, OTHERS
 
 
@@ -62,9 +62,12 @@ def _largest(counts: Codes, texts: Sequence[str]) -> list[int]:
 
 def _with_others(column: Column, stays: Codes) -> Column:
     """Return the column with `others`, of the same name, in the rows that do not stay."""
-    numbers = {value: number for number, value in enumerate(column.values)}
-    other = np.arange(len(numbers))
-    for number in np.unique(column.codes[~stays]).tolist():
-        own, _, _ = column.values[number].partition("=")
-        other[number] = numbers.setdefault(f"{own}={OTHERS}", len(numbers))
-    return Column(list(numbers), np.where(stays, column.codes, other[column.codes])).used()
+    values = column.values
+    left = np.unique(column.codes[~stays])
+    owners = column_of([values[number].partition("=")[0] for number in left.tolist()])
+    texts = [f"{owner}={OTHERS}" for owner in owners.values]
+    added = [text for text in texts if text not in values]
+    every = [*values, *added]
+    other = np.arange(len(values))
+    other[left] = np.array([every.index(text) for text in texts], np.int64)[owners.codes]
+    return Column(every, np.where(stays, column.codes, other[column.codes])).used()
