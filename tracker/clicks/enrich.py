@@ -60,9 +60,6 @@ class AccountParameters(NamedTuple):
     own: Mapping[str, str] = MappingProxyType({})
 
 
-USUAL_PARAMETERS: Final = AccountParameters()
-
-
 class Enrichment:
     """Derives a click's values, for the drain and for macros in destinations."""
 
@@ -75,9 +72,7 @@ class Enrichment:
         country = self._countries.look_up(address, edge_country)
         return values_of(country, describe(user_agent))
 
-    def document(
-        self, click: Click, parameters: AccountParameters = USUAL_PARAMETERS
-    ) -> ClickDocument:
+    def document(self, click: Click, chosen: AccountParameters | None = None) -> ClickDocument:
         """Return the click's document. Raises ValueError if an id is not 16 bytes.
 
         `unique` is False until other clicks are known. Ids have the driver's type: converting them
@@ -101,11 +96,11 @@ class Enrichment:
             document.update(utm_values(click.link_utm))  # type: ignore[typeddict-item]
         if "utm_" in click.query:  # the visitor's parameters win
             document.update(utm_values(click.query))  # type: ignore[typeddict-item]
-        cost, own = parameters
+        cost = COST_PARAMETER if chosen is None else chosen.cost
         if click.cost is not None or (cost and cost in click.query):
             document.update(_cost(click, cost))  # type: ignore[typeddict-item]
-        if own and click.query:
-            document.update(_own(click.query, own))  # type: ignore[typeddict-item]
+        if chosen is not None and chosen.own:
+            document.update(_own(click.query, chosen.own))  # type: ignore[typeddict-item]
         if _IN_EACH_AD_ID in click.query and (ad_ids := _ad_ids(click.query)):
             document["ad_ids"] = ad_ids
         if click.rule_id is not None or click.variant_id is not None:

@@ -14,7 +14,6 @@ import structlog
 
 from tracker.clicks.click import Click
 from tracker.clicks.document import ClickDocument
-from tracker.clicks.enrich import USUAL_PARAMETERS
 from tracker.clicks.services import ClickServices
 from tracker.clock import moment, now
 from tracker.conversions.conversion import Conversion, Correction
@@ -139,7 +138,7 @@ class Drain:
                 by_people = []
                 for click in clicks[start : start + _RECORDS_PER_TURN]:
                     made = documents[click.id] = self._enrichment.document(
-                        click, parameters.get(click.account_id, USUAL_PARAMETERS)
+                        click, parameters.get(click.account_id)
                     )
                     made["stored_at"] = stored_at
                     if made["bot"] is None:

@@ -1,5 +1,6 @@
 """The largest values of own parameters: which they are, and that all sources of counts agree."""
 
+import tracemalloc
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from datetime import timedelta
@@ -19,6 +20,7 @@ from tracker.reports import limits
 from tracker.reports.columns import Columns, of_columns
 from tracker.reports.joint_counts import tables
 from tracker.reports.joint_counts.largest_values import cut
+from tracker.reports.memory import bytes_of
 from tracker.reports.query import Report, ReportQuery
 from tracker.reports.repair.joint_check import JointCheck
 from tracker.service.services import Services
@@ -78,6 +80,22 @@ def sums(found: Columns, measure: str) -> Counter[tuple[str, ...]]:
     columns = [found.dimensions[name].in_rows() for name in ("link", "os", OWN)]
     counts = found.measures[measure].tolist()
     return +Counter(dict(zip(zip(*columns, strict=True), counts, strict=True)))
+
+
+def test_a_hundred_thousand_values_are_cut_within_the_memory_that_reports_reserve() -> None:
+    rows = [("x", "iOS", f"sub1={number}", 1 + (number < 999)) for number in range(100_000)]
+    made = table(rows, "clicks")
+    tracemalloc.start()
+    found = cut(made)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < bytes_of(made)
+    assert bytes_of(found) < bytes_of(made) / 50
+    counts = sums(found, "clicks")
+    assert (len(counts), counts.total()) == (1001, made.total("clicks"))
+    # Of 99,001 with one click the first by text.
+    assert counts["x", "iOS", "sub1=1000"] == 1
+    assert counts["x", "iOS", "sub1=others"] == 99_000
 
 
 def query_of(history: History, group_by: Any, **filters: Any) -> ReportQuery:
