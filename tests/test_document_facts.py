@@ -81,7 +81,7 @@ def fields(struct: type[msgspec.Struct]) -> set[str]:
         (API, "macro", {f"{{{name}}}" for name, _ in MACROS}),
         (API, "parameter", set(NAMES | REPORTED)),
         (API, "rule", set(Rule)),
-        (API, "filter", fields(ListClicks) - PAGES - {"parameter"} | OWN),
+        (API, "filter", fields(ListClicks) - PAGES - {OWN_PREFIX} | OWN),
         (REPORTS, "`groupBy`", set(get_args(GroupBy)) | OWN),
         (REPORTS, "field", fields(FiguresOfAll)),
         (REPORTS, "filter", fields(ReportFilters) - {OWN_PREFIX} | OWN),

@@ -85,20 +85,14 @@ def parse_body(kind: type[Kind], body: bytes) -> Parsed[Kind]:
 def parse_query(kind: type[Kind], raw: str) -> Parsed[Kind]:
     """Parse a query into a struct of `kind`. `raw` is Latin-1 text.
 
-    A list may be a repeated name, `name[]` or `name[0]` (PHP, qs); an object of lists has
-    `name:<key>`. Raises BadRequest if a value breaks a rule or a name is unknown: an ignored filter
-    would find everything.
+    A list may be a repeated name, `name[]` or `name[0]` (PHP, qs). Raises BadRequest if a value
+    breaks a rule or a name is unknown: an ignored filter would find everything.
     """
     types = _field_types(kind)
     fields: dict[str, Any] = {}
     for name, text in _pairs(raw):
         listed = _LIST_INDEX.sub("", name)
-        field, _, key = listed.partition(":")
-        if DictType in types.get(field, ()):
-            if not key:
-                raise BadRequest(f"{field}: must be {field}:<name>")
-            fields.setdefault(field, {}).setdefault(key, []).append(text)
-        elif ListType in types.get(listed, ()):
+        if ListType in types.get(listed, ()) or _beginning_of(listed) in types:
             fields.setdefault(listed, []).append(text)
         elif name in types or name in _ACCOUNT_NAMES:
             value = _convert_text(types.get(name, set()), text)

@@ -1,9 +1,9 @@
 """A request for a feed: its filter in the account's calendar, its page, and all rows that pass."""
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
 from typing import Any, Final, TypeVar
 
-from msgspec import Struct, structs
+from msgspec import Struct, UnsetType, structs
 
 from tracker.accounts.parameters import fields_of
 from tracker.calendar import DEFAULT_ZONE, calendar_of
@@ -16,10 +16,10 @@ from tracker.feeds.filter import FeedFilter, WantedParameter
 from tracker.feeds.kind import Row
 from tracker.feeds.page import PageStart, TimePosition
 from tracker.feeds.services import FeedCall
+from tracker.reports.dimensions import OWN_PREFIX
 from tracker.web.call import Nothing
 from tracker.web.export_rows import CsvColumn
 from tracker.web.export_stream import pieces
-from tracker.web.limits import MAX_QUOTED_NAME_CHARACTERS
 
 _ROWS_AT_ONCE: Final = 500
 """Rows of a page if all are read."""
@@ -44,8 +44,8 @@ async def feed_filter(call: FeedCall[Any, Nothing]) -> FeedFilter:
         home = await account_currency(call) or UNITS
         stored = [None if one == home else one for one in wanted.currencies]
         wanted = structs.replace(wanted, currencies=stored)
-    if query.parameter:
-        wanted = structs.replace(wanted, parameters=await _wanted_parameters(call, query.parameter))
+    if not isinstance(query.own, UnsetType):
+        wanted = structs.replace(wanted, parameters=await _wanted_parameters(call, query.own))
     if wanted.transaction_id is None:
         return wanted
     if is_click_key(wanted.transaction_id):  # which no answer shows
@@ -60,19 +60,19 @@ async def account_currency(call: FeedCall[Any, Any]) -> str | None:
 
 async def parameter_columns(call: FeedCall[Any, Any]) -> list[CsvColumn]:
     names = await _own_parameters(call)
-    return [CsvColumn(f"parameter:{name}", ("parameters", name)) for name in names]
+    return [CsvColumn(f"{OWN_PREFIX}{name}", ("parameters", name)) for name in names]
 
 
 async def _wanted_parameters(
-    call: FeedCall[Any, Any], given: Mapping[str, Sequence[str]]
+    call: FeedCall[Any, Any], own: Iterable[tuple[str, Sequence[str]]]
 ) -> list[WantedParameter]:
     """Raises BadRequest if the account does not have a name."""
-    fields = await _own_parameters(call)
-    for name in given:
+    fields, wanted = await _own_parameters(call), []
+    for name, values in own:
         if name not in fields:
-            shown = name[:MAX_QUOTED_NAME_CHARACTERS]
-            raise BadRequest(f"parameter:{shown}: the account has no such parameter")
-    return [WantedParameter(fields[name], name, values) for name, values in given.items()]
+            raise BadRequest(f"{OWN_PREFIX}{name}: the account has no parameter {name}")
+        wanted.append(WantedParameter(fields[name], name, values))
+    return wanted
 
 
 async def _own_parameters(call: FeedCall[Any, Any]) -> dict[str, str]:

@@ -5,7 +5,7 @@ from datetime import date, timedelta
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Generic, Literal, TypeVar
 
 import msgspec
-from msgspec import UNSET, Meta, field
+from msgspec import UNSET, Meta, UnsetType, field
 
 from tracker.calendar import Calendar
 from tracker.errors import BadRequest
@@ -17,14 +17,13 @@ from tracker.feeds.storing_order import MAX_AGE_DAYS
 from tracker.feeds.storing_order import MAX_EXAMINED as MAX_EXAMINED_STORED
 from tracker.feeds.time_order import MAX_EXAMINED
 from tracker.links.hostnames import canonical_hostname
-from tracker.links.options import CLICK_PARAMETER
-from tracker.reports.api.filters import described, values_of
+from tracker.reports.api.filters import OwnFilters, checked_own, described, values_of
 from tracker.reports.counted import COUNTED_FIELDS
-from tracker.reports.dimensions import FILTERS, LINK, OF_EVENTS, TAG
+from tracker.reports.dimensions import FILTERS, LINK, OF_EVENTS, OWN_PREFIX, TAG
 from tracker.reports.query import Bots
 from tracker.web.export import FormatIn
-from tracker.web.limits import DEFAULT_PAGE_SIZE, MAX_FILTER_VALUES
-from tracker.web.schema import AccountId, Day, FilterText, PageSize, Timestamp, parse_day
+from tracker.web.limits import DEFAULT_PAGE_SIZE
+from tracker.web.schema import AccountId, Day, PageSize, Timestamp, parse_day
 
 _FIRST_DAY, _LAST_DAY = date(1970, 1, 2), date(9998, 12, 31)
 
@@ -97,20 +96,11 @@ class FeedQuery(_Filters, kw_only=True):
             "(exclude; their conversions are not), or shown alone (only)"
         ),
     ] = "include"
-    parameter: Annotated[
-        dict[str, Annotated[list[FilterText], Meta(max_length=MAX_FILTER_VALUES)]],
-        Meta(
-            description="`parameter:<name>`: values of one of the account's own parameters; none: "
-            "clicks without one",
-            extra_json_schema={
-                "propertyNames": {"pattern": f"^parameter:{CLICK_PARAMETER.pattern}$"},
-                "additionalProperties": {"type": "string"},
-            },
-        ),
-    ] = field(default_factory=dict)
+    own: OwnFilters | UnsetType = field(name=OWN_PREFIX, default=UNSET)
     format: FormatIn = UNSET
 
     def __post_init__(self) -> None:
+        self.own = checked_own(self.own)
         for name, one in FILTERS.items():
             if one.canonical and (values := getattr(self, name, [])):
                 setattr(self, name, list(map(one.canonical, values)))

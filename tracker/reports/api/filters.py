@@ -115,8 +115,7 @@ class ReportFilters(_OfDimensions, forbid_unknown_fields=True, kw_only=True):
     own: OwnFilters | UnsetType = field(name=OWN_PREFIX, default=UNSET)
 
     def __post_init__(self) -> None:
-        if not isinstance(self.own, UnsetType):
-            self.own = [(name, _own_values(name, values)) for name, values in self.own]
+        self.own = checked_own(self.own)
         for name, values in self.values().items():
             if name in FILTERS and (canonical := FILTERS[name].canonical):
                 setattr(self, name, [canonical(str(one)) for one in values])
@@ -126,6 +125,13 @@ class ReportFilters(_OfDimensions, forbid_unknown_fields=True, kw_only=True):
         given = {name: getattr(self, name) for name in FILTERS}
         given |= _own({OWN_PREFIX: self.own or ()})
         return {name: _as_list(value) for name, value in given.items() if value != []}
+
+
+def checked_own(own: OwnFilters | UnsetType) -> OwnFilters | UnsetType:
+    """Return the filters by own parameters with lists of values. Raises ValueError as above."""
+    if isinstance(own, UnsetType):
+        return own
+    return [(name, _own_values(name, values)) for name, values in own]
 
 
 def as_sent(filters: Mapping[str, Any]) -> dict[str, Any]:

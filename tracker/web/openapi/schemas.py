@@ -9,7 +9,7 @@ import msgspec
 
 from tracker.web.endpoint import Endpoint, MediaType
 from tracker.web.export import INTERNAL
-from tracker.web.openapi_parts import OpenApiPart
+from tracker.web.openapi_parts import OpenApiPart, query
 
 _REF = "#/components/schemas/"
 
@@ -53,7 +53,8 @@ class Schemas:
 
     def query(self, kind: Any) -> list[OpenApiPart]:
         """Describe the parameters of a query. None of them is nullable."""
-        required = self._components[_name(self._by_type[kind])]["required"]
+        component = self._components[_name(self._by_type[kind])]
+        required = component["required"]
         parameters: list[OpenApiPart] = []
         for name, schema in self.properties(kind).items():
             schema = dict(schema)
@@ -63,6 +64,10 @@ class Schemas:
             parameter = {"name": name, "in": "query", "required": name in required}
             about = {"description": description} if description else {}
             parameters.append(parameter | about | {"schema": schema})
+        if isinstance(further := component.get("additionalProperties"), dict):
+            # An object in a query is a parameter for each of its members.
+            schema = {"type": "object", "additionalProperties": further["anyOf"][0]}
+            parameters.append(query("others", schema, further["description"]))
         return parameters
 
     def _names(self, schema: Any) -> Iterator[str]:
