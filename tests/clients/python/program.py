@@ -30,7 +30,7 @@ from tracker_client.models import (
     CreateEventConfig,
     CreateReport,
     CreateReportBots,
-    CreateReportGroupBy,
+    CreateReportGroupByType0,
     CreateShortLink,
     CreateShortLinks,
     CreateWebhook,
@@ -39,7 +39,7 @@ from tracker_client.models import (
     Error,
     ExportReport,
     ExportReportBots,
-    ExportReportGroupBy,
+    ExportReportGroupByType0,
     ListOrCreateTag,
     ListShortLinksSort,
     NewShortLink,
@@ -161,7 +161,7 @@ filters = ReportFilters(utm_source="news", tag=[tag.id])
 asked = CreateReport(
     account_id=ACCOUNT,
     date_range=days,
-    group_by=CreateReportGroupBy.LINK,
+    group_by=CreateReportGroupByType0.LINK,
     filters=filters,
     bots=CreateReportBots.INCLUDE,
 )
@@ -173,7 +173,7 @@ assert [(row.key, row.clicks, row.value) for row in report.rows] == [(str(link.i
 file = ExportReport(
     account_id=ACCOUNT,
     date_range=days,
-    group_by=ExportReportGroupBy.LINK,
+    group_by=ExportReportGroupByType0.LINK,
     filters=filters,
     bots=ExportReportBots.INCLUDE,
 )
