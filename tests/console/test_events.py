@@ -96,7 +96,11 @@ async def test_a_word_that_nobody_has_mapped_is_mapped_where_it_is_listed(
         await expect(words.get_by_role("listitem").first).to_contain_text("2 conversions")
         await words.get_by_label("Meaning of zwart").select_option("rejected")
         await words.get_by_role("button", name="Map zwart").click()
-        await expect(page.get_by_text("“zwart” is rejected from now on")).to_be_visible()
+        earlier = "“zwart” is rejected from now on, and of 2 earlier conversions"
+        await expect(page.get_by_text(earlier)).to_be_visible()
+        await drained(services)
+        told = [(one["reported"], one.get("unknown_word")) for one in await stored_events(services)]
+        assert told == [("rejected", None), ("pending", "wit"), ("rejected", None)]
         await expect(words.get_by_role("listitem")).to_have_count(1)
         await page.get_by_role("button", name="Actions for Purchase").click()
         await page.get_by_role("menuitem", name="Edit").click()

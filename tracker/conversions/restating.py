@@ -43,6 +43,8 @@ def _original(conversion: ConversionDocument) -> Change:
     }
     if status := conversion.get("reported", report.get("reported")):
         made["reported"] = status
+    if word := conversion.get("unknown_word"):
+        made["unknown_word"] = word
     if conversion["value"] is not None:
         made["value"] = conversion["value"]
     if conversion["payout"] is not None:
@@ -111,6 +113,7 @@ def restated(
     after["value"], after["payout"] = result.get("value"), result.get("payout")
     status = result.get("reported", Status.APPROVED)
     _set(after, "reported", status if status != Status.APPROVED else None)
+    _set(after, "unknown_word", result.get("unknown_word"))
     _set(after, "refunded_value", result.get("refunded_value"))
     _set(after, "currency", result.get("currency"))
     return in_currency(after, home)

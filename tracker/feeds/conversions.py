@@ -79,7 +79,7 @@ def _money(value: Decimal128 | None) -> Decimal | None:
 def _scan(
     account_id: UUID, wanted: FeedFilter, links: LinkIds, conditions: Conditions
 ) -> ScanRange:
-    """Return the range to scan. A named click or transaction id has its own index."""
+    """Return the range to scan. A named click, transaction id or word has its own index."""
     states = list(wanted.attributions or SHOWN)
     own = {"account_id": account_id, "status": {"$in": states}}
     others = [*conditions, *link_conditions(links)]
@@ -88,6 +88,9 @@ def _scan(
         return ScanRange("by_transaction", named, [own, *wanted.times, *others])
     if named := wanted.of_click:
         return ScanRange("by_click", named, [own, *wanted.times, *others])
+    if word := wanted.unknown_word:
+        of_word = {"account_id": account_id, "unknown_word": word}
+        return ScanRange("unknown_words", [of_word, *wanted.times], [own, *others])
     return ScanRange("log", [own, *wanted.times], others)
 
 

@@ -42,7 +42,7 @@ class FeedFilter(msgspec.Struct, frozen=True, kw_only=True):
     - `all_tags`: links must have all tags, not just one.
     - `bots` is as in reports, but `exclude` removes no conversions. `tests` is for clicks only.
     - `attributions`, `statuses` and `currencies` are for conversions; all pass if one is empty.
-      In `currencies` None is the account's own.
+      In `currencies` None is the account's own. `unknown_word` is of conversions too.
     - `transaction_id` is searched in `transaction_scopes`, the account's scopes.
     """
 
@@ -56,6 +56,7 @@ class FeedFilter(msgspec.Struct, frozen=True, kw_only=True):
     attributions: Sequence[Attribution] = ()
     statuses: Sequence[Status] = ()
     currencies: Sequence[str | None] = ()
+    unknown_word: str | None = None
     click_id: UUID | None = None
     transaction_id: str | None = None
     transaction_scopes: Sequence[UUID] = ()
@@ -116,6 +117,8 @@ def conditions_for_conversions(wanted: FeedFilter, host: str) -> Conditions:
         found.append({"reported": {"$in": [*statuses, *missing]}})
     if wanted.currencies:
         found.append({"currency": {"$in": list(wanted.currencies)}})
+    if wanted.unknown_word is not None:
+        found.append({"unknown_word": wanted.unknown_word})
     return found
 
 

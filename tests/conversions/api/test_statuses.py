@@ -270,6 +270,15 @@ async def test_unmapped_words_are_listed_with_their_number_until_they_have_a_mea
     assert [one["word"] for one in rest] == ["zwart", "wit"]
 
 
+async def test_a_repeat_has_the_unknown_word_that_its_status_stands_for(world: World) -> None:
+    config = await create_event_config(world.services, world.account.id)
+    listed = f"/api/conversions?accountId={world.account.id}&unknown_word=Zwart"
+    for status, number in (("pending", 0), ("zwart", 1), ("approved", 0)):
+        await by_query(world.client, {"pbk": config.pbk, "txid": "T", "status": status})
+        await drained(world.services)
+        assert len((await world.api.get(listed)).json()["rows"]) == number
+
+
 async def test_an_older_configuration_only_warns_of_unknown_words(
     world: World,
 ) -> None:

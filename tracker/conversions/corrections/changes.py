@@ -19,9 +19,13 @@ MAX_CHANGES: Final = 200
 
 
 class Restated(TypedDict, total=False):
-    """The fields that a change states. Money is in the conversion's currency."""
+    """The fields that a change states. Money is in the conversion's currency.
+
+    `unknown_word`: the word without a meaning that `reported` stands for.
+    """
 
     reported: Status
+    unknown_word: str
     value: Decimal128 | None
     payout: Decimal128 | None
     currency: str
@@ -67,6 +71,10 @@ def result_of(changes: Sequence[Change]) -> Restated:
             found["payout"] = change["fixed_payout"]
     for _, name, change in _statements(changes):
         found[name] = _value(change, name)  # type: ignore[literal-required]
+        if name == "reported":
+            found.pop("unknown_word", None)
+            if "unknown_word" in change:
+                found["unknown_word"] = change["unknown_word"]
     return found
 
 
@@ -87,6 +95,8 @@ def with_change(changes: Sequence[Change], new: Change) -> Sequence[Change]:
             continue
         stating = before.get(name) or _silent_on(name, changes)
         if stating is None or not _is_same(_value(stating, name), new.get(name)):
+            return [*changes, new]
+        if name == "reported" and stating.get("unknown_word") != new.get("unknown_word"):
             return [*changes, new]
         if list(stamp) > list(stating.get("again", {}).get(name, ())):
             again.setdefault(id(stating), {})[name] = list(stamp)

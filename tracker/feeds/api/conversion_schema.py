@@ -11,6 +11,7 @@ from tracker.calendar import Calendar
 from tracker.conversions.corrections.status import Status
 from tracker.conversions.document import Attribution
 from tracker.conversions.postbacks.parameters import MAX_TRANSACTION_ID_CHARACTERS
+from tracker.conversions.postbacks.words import plain_word
 from tracker.conversions.rules import Rule
 from tracker.feeds.api.click_records import ClickLink, ConversionClick, DecidedBy, SentParameters
 from tracker.feeds.api.correction_schema import ConversionChange
@@ -62,6 +63,9 @@ class ListConversions(FeedQuery, kw_only=True):
     event: Annotated[
         list[FilterText], Meta(max_length=MAX_FILTER_VALUES, description=FILTERS[EVENT].about)
     ] = field(default_factory=list)
+    unknown_word: Annotated[
+        FilterText | None, Meta(description="the word of a status, while it stands for it")
+    ] = None
     click_id: Annotated[
         UUID | None, Meta(description="the click that conversions name, stored or not")
     ] = None
@@ -83,6 +87,7 @@ class ListConversions(FeedQuery, kw_only=True):
                 if one in self.attribution or one not in _STATUSES
             ],
             currencies=[one.upper() for one in self.currency],
+            unknown_word=self.unknown_word and plain_word(self.unknown_word),
             click_id=self.click_id,
             transaction_id=self.transaction_id,
         )

@@ -33,6 +33,7 @@ CorrectionReason = Literal[
     "wrong_value",
     "network_adjustment",
     "late_approval",
+    "mapped",
     "other",
 ]
 

@@ -13,7 +13,7 @@ import { STATUSES, stateWord } from "console/conversions/states";
 
 const REASONS =
   "customer_refund chargeback order_cancelled fraud duplicate test " +
-  "wrong_value network_adjustment late_approval other";
+  "wrong_value network_adjustment late_approval mapped other";
 const AMOUNTS = ["value", "payout", "refunded_value"];
 const NUMERIC = { inputmode: "decimal", hint: "The whole new amount; empty for none" };
 const FIELDS = [

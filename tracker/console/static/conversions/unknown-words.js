@@ -1,7 +1,7 @@
 /** The words of a status that nobody has given a meaning, each with a button that gives it one. */
 
 import { useState } from "preact/hooks";
-import { api } from "console/core/api";
+import { api, owned } from "console/core/api";
 import { format } from "console/core/format";
 import { useAction, useLoad } from "console/core/hooks";
 import { html } from "console/core/html";
@@ -11,6 +11,8 @@ import { toast } from "console/core/toasts";
 import { loadAll } from "console/parts/all";
 import { MEANINGS, meaningWord } from "console/conversions/parameter-aliases";
 
+const PAGE_SIZE = 100;
+const MOST_PAGES = 100;
 const OPTIONS = MEANINGS.map(([meaning]) => [meaning, meaningWord(meaning)]);
 
 /** The note, if there are such words. `onMapped` is called after each. */
@@ -35,6 +37,22 @@ export function UnknownWords({ onMapped }) {
   </section>`;
 }
 
+/** Give earlier conversions of a word its meaning; return their number, 10,000 at most. */
+async function correctEarlier({ event_config_id: event, word }, meaning) {
+  const status = meaning === "count" ? "approved" : meaning;
+  let number = 0;
+  let cursor;
+  for (let pages = 0; pages < MOST_PAGES && cursor !== null; pages += 1) {
+    const asked = { event, unknown_word: word, cursor, pageSize: PAGE_SIZE };
+    const found = await api.get("/api/conversions", asked);
+    const rows = found.rows.map(({ event_id }) => ({ event_id, status, reason: "mapped" }));
+    const answer = rows.length ? await api.post("/api/conversions/bulk", owned({ rows })) : found;
+    number += answer.rows.filter(({ error }) => !error).length;
+    cursor = found.next_cursor;
+  }
+  return number;
+}
+
 function Word({ row, onDone }) {
   const [meaning, setMeaning] = useState("pending");
   const [save, busy, error] = useAction(async () => {
@@ -42,7 +60,9 @@ function Word({ row, onDone }) {
     const { rows } = await loadAll("/api/event-configs");
     const statuses = { ...rows.find((one) => one.id === id)?.statuses, [row.word]: meaning };
     await api.patch(`/api/event-configs/${id}`, { statuses });
-    toast(`“${row.word}” is ${meaningWord(meaning)} from now on`);
+    const earlier = can("conversions:write") ? await correctEarlier(row, meaning) : 0;
+    const also = earlier ? `, and of ${format.count(earlier, "earlier conversion")}` : "";
+    toast(`“${row.word}” is ${meaningWord(meaning)} from now on${also}`);
     onDone();
   });
   return html`<li>
