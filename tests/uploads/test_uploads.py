@@ -70,6 +70,12 @@ async def test_rows_that_restate_one_another_change_nothing_the_second_time(worl
     assert await stored(world, "reported") == [("pending",)]
 
 
+async def test_a_word_without_a_meaning_is_the_same_the_second_time(world: World) -> None:
+    config, [click] = await a_config(world), await clicks(world, 1)
+    await twice(world, f"{click},5,T1,zwart\n", {"recorded": 1}, form="keitaro", event=config.id)
+    assert await stored(world, "reported", "unknown_word") == [("pending", "zwart")]
+
+
 async def test_a_file_of_binom_has_events_and_payouts_that_are_not_told(world: World) -> None:
     config, ids = await a_config(world, payout_type="CPA", payout="4"), await clicks(world, 3)
     counts = {"recorded": 3, "refused": 1}

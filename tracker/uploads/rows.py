@@ -87,6 +87,8 @@ def _change(one: Told, at: int, home: str | None, change_id: str = "") -> Change
         stated["value"] = Decimal128(sent.value)
     if one.reported.status is not None:
         stated["reported"] = one.reported.status
+    if one.reported.unknown_word is not None:
+        stated["unknown_word"] = one.reported.unknown_word
     if sent.currency is not None and home not in (None, sent.currency):
         stated["currency"] = sent.currency
     moments = {"at": moment(sent.occurred_at or at), "recorded_at": moment(at)}
