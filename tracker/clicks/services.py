@@ -13,13 +13,16 @@ from tracker.clicks.store import Clicks
 from tracker.clicks.visitors import Visitors
 from tracker.journal.services import JournalServices
 from tracker.links.services import LinkServices
+from tracker.links.store import Links
 from tracker.public_url import PublicUrl
 from tracker.stores.services import StoreServices
+from tracker.web.call import Body, Call, Query
 
 
 class ClickServices(NamedTuple):
     """`redirect`, `paths` and `protection` answer visitors. Drains use the rest."""
 
+    links: Links
     redirect: Redirect
     paths: CustomPaths
     protection: Protection
@@ -44,6 +47,7 @@ def build(
         links.link_cache, links.domains, journal.journal, enrichment, limited, public_url.host
     )
     return ClickServices(
+        links=links.links,
         redirect=redirect,
         paths=CustomPaths(
             redirect,
@@ -58,3 +62,6 @@ def build(
         visitors=Visitors(stores.redis, stores.budget),
         enrichment=enrichment,
     )
+
+
+ClickCall = Call[ClickServices, Query, Body]

@@ -1,10 +1,15 @@
 """Conditions of time, address and query at their edges; `tests/clicks/redirects` tests the rest."""
 
 from datetime import datetime
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
 
+from tracker.clicks.country import Countries
+from tracker.clicks.enrich import Enrichment
+from tracker.clicks.redirects.deciding import RequestVisitor
+from tracker.clicks.visit import ClientHeaders
 from tracker.links.rules.matching import test_of as build
 from tracker.links.rules.rule import Condition, QueryMatch, TimeMatch
 from tracker.links.rules.visitor import Visitor
@@ -12,12 +17,18 @@ from tracker.links.rules.visitor import Visitor
 BERLIN = "Europe/Berlin"
 
 
+def visitor_with(**brought: Any) -> Visitor:
+    """Return a visitor who brings nothing else."""
+    headers = ClientHeaders.from_headers("", "", "", "")
+    visitor = RequestVisitor(Enrichment(Countries(), store_ip=False), "", headers, None, None)
+    vars(visitor).update(brought)
+    return visitor
+
+
 def visitor_at(local: str, fold: int = 0) -> Visitor:
     """Return somebody who comes at a time on the clocks of Berlin."""
     moment = datetime.fromisoformat(local).replace(tzinfo=ZoneInfo(BERLIN), fold=fold)
-    visitor = Visitor()
-    visitor.at = round(moment.timestamp() * 1000)
-    return visitor
+    return visitor_with(at=round(moment.timestamp() * 1000))
 
 
 @pytest.mark.parametrize(
@@ -63,11 +74,8 @@ def test_a_time_that_clocks_show_twice_or_skip_is_reached_once() -> None:
 
 def test_an_address_is_found_in_the_widest_of_networks_within_each_other() -> None:
     test = build(Condition(ip=["10.0.0.0/8", "10.1.0.0/16", "10.1.2.3/32", "::/16"]))
-    found = []
-    for address in ("10.1.2.4", "10.200.0.0", "11.0.0.0", "::1", "1::", "::ffff:10.0.0.1"):
-        visitor = Visitor()
-        visitor.address = address
-        found.append(test(visitor))
+    addresses = ("10.1.2.4", "10.200.0.0", "11.0.0.0", "::1", "1::", "::ffff:10.0.0.1")
+    found = [test(visitor_with(address=one)) for one in addresses]
     assert found == [True, True, False, True, False, True]
 
 
@@ -89,6 +97,5 @@ def test_an_address_is_found_in_the_widest_of_networks_within_each_other() -> No
 def test_a_parameter_equals_one_of_the_values_decoded_and_with_case(
     raw: str | None, holds: bool | None
 ) -> None:
-    visitor = Visitor()
-    visitor.raw_query = raw
+    visitor = visitor_with(raw_query=raw)
     assert build(Condition(query=QueryMatch(key="src", values=["mail", "sms"])))(visitor) is holds

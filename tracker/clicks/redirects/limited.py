@@ -1,7 +1,7 @@
 """The clicks of links with `max_clicks`, answered once the counter in Redis has decided.
 
 At first, and after a change or a failover, the counter is told how many clicks are stored; after a
-failover once drains have stored what waits. Bots use none by the drains' rule, so both agree.
+failover once drains have stored what waits. Bots and tests use none, as drains count none of them.
 """
 
 import asyncio
@@ -54,7 +54,8 @@ class LimitedClicks:
 
         Raises nothing: `waiter` gets any error, as Unavailable while clicks wait to be stored.
         """
-        uses = int(kept and bot_reason(click.user_agent, click.purpose) is None)
+        is_person = bot_reason(click.user_agent, click.purpose) is None
+        uses = int(kept and is_person and not click.test)
         of_link = click, kept, options.max_clicks or 0, uses, link.version
         append = partial(self._journal.append_limited, *of_link)
         state = OPEN

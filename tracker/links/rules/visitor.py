@@ -4,6 +4,7 @@ None, an empty set and `unknown` are not known.
 """
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from datetime import datetime
 from functools import lru_cache
@@ -25,7 +26,7 @@ CACHED_LANGUAGES: Final = 1_000
 _TAG: Final = re.compile(r"[a-z]{1,8}(?:-[a-z0-9]{1,8})*")
 
 
-class Visitor:
+class Visitor(ABC):
     """A visitor, of which each part is derived when the first rule asks for it.
 
     - `raw_query` has one character for each byte.
@@ -43,20 +44,21 @@ class Visitor:
     _query: Mapping[str, set[str]] | None = None
     _ip: tuple[int, int] | None = None
 
+    @abstractmethod
     def accept_language(self) -> str:
         """Return the header; empty if there is none."""
-        raise NotImplementedError
 
+    @abstractmethod
     def dimensions(self) -> Mapping[str, str]:
         """Return the visitor's dimensions by name."""
-        raise NotImplementedError
 
+    @abstractmethod
     def referrer_host(self) -> str | None:
-        raise NotImplementedError
+        """Return the host of the page that the visitor comes from."""
 
+    @abstractmethod
     def draws(self) -> bool:
         """Return whether the visitor may draw a variant: bots do not."""
-        raise NotImplementedError
 
     def languages(self) -> frozenset[str]:
         """Return the preferred languages in lower case; of `es-AR` also `es`."""

@@ -18,7 +18,7 @@ from tracker.accounts.api import (
     self_service,
     session,
 )
-from tracker.clicks.api import click
+from tracker.clicks.api import click, decide
 from tracker.conversions.api import event, event_configs, unknown_words
 from tracker.conversions.api.event_schema import EVENT_SCHEMAS
 from tracker.costs.api import costs
@@ -99,6 +99,7 @@ _DECLARING = (
         event_configs,
         unknown_words,
         testing,
+        decide,
     ),
     *(clicks, conversions, corrections, conversion_delays, conversion_warnings),
     *(refused_postbacks, ad_exports),
