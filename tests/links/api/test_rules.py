@@ -319,6 +319,21 @@ async def test_an_account_decides_from_its_first_rule_or_split_on(world: World) 
     assert await accounts.count_documents(wanted) == 1
 
 
+async def test_a_visitor_follows_the_rules_that_were_stored_last(world: World) -> None:
+    async def location(language: str) -> str:
+        answer = await world.client.get(f"/c/{link['slug']}", **{"Accept-Language": language})
+        assert answer.headers["Cache-Control"] == "no-store"
+        return answer.headers["Location"].partition("?")[0]
+
+    link = (await create(world)).json()
+    assert await location("es") == LANDING
+    spanish = rule(conditions=[{"language": ["es"]}], destination_url=LANDING_A)
+    await changed(world, link, rules=[spanish])
+    assert [await location("es-AR"), await location("fr")] == [LANDING_A, LANDING]
+    await changed(world, link, rules=[{**spanish, "destination_url": LANDING_B}])
+    assert [await location("es-AR"), await location("fr")] == [LANDING_B, LANDING]
+
+
 async def test_each_rule_and_variant_keeps_its_name_after_it_is_gone(world: World) -> None:
     link = (await create(world, rules=[rule("A"), rule("B")], split=split(a=1, b=1))).json()
     await changed(world, link, rules=[rule("C", id=link["rules"][0]["id"])], split=None)
