@@ -1,10 +1,12 @@
 """Rules and splits over HTTP: what is kept, their ids, and the secrets of draws."""
 
+import json
 from typing import Any
 from uuid import UUID
 
 import orjson
 
+from tests.documents import API, block
 from tests.factories import LANDING
 from tests.links.api.rules import LANDING_A, LANDING_B, rule, split, without_ids
 from tests.links.api.short_links import BULK, PATH, audited, create, send, stored
@@ -54,6 +56,12 @@ async def test_rules_and_splits_are_kept_as_they_were_sent(world: World) -> None
     assert {name: shown.json()[name] for name in sent} == {name: link[name] for name in sent}
     listed = await world.api.get(f"{PATH}?accountId={world.account.id}")
     assert listed.json()["rows"][0]["rules"] == link["rules"]
+
+
+async def test_the_rules_and_splits_of_the_document_are_accepted(world: World) -> None:
+    for sent in (json.loads(block(API, '{"rules"')), json.loads(block(API, '{"split"'))):
+        answer = await create(world, **sent)
+        assert (answer.status, "warnings" in answer.json()) == (200, False), answer.error
 
 
 @each_case(

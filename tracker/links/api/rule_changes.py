@@ -80,7 +80,10 @@ async def list_versions(call: LinkCall[Paged, Nothing]) -> Page[RuleVersionRecor
     operation_id="restoreRules",
 )
 async def restore(call: LinkCall[Nothing, RestoreRules]) -> WrittenShortLink:
-    """Give a short link the rules, split and destination of an earlier version."""
+    """Give a short link the rules, split and destination of an earlier version.
+
+    Raises NotFound if the link does not have this version.
+    """
     link, version = await LINKS.find(call), call.body.version
     found = await call.services.rules.find(link.id, version)
     if found is None:

@@ -20,9 +20,9 @@ from tracker.links.api.rule_schema import (
     TimeCondition,
     VariantIn,
 )
+from tracker.links.api.rule_values import CANONICAL, is_daily
 from tracker.links.macros import check_macros
 from tracker.links.rules.rule import KINDS
-from tracker.links.rules.values import CANONICAL, is_daily
 from tracker.syntax.invisible import check_visible, stripped
 from tracker.syntax.url import check_url
 from tracker.web.schema import sent_fields, trimmed

@@ -6,18 +6,34 @@ comes back is drawn by the same secret. They are written in the transaction of t
 
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import Final, Literal
+from typing import Final, Literal, Protocol
 from uuid import UUID
 
 import msgspec
 
-from tracker.links.link import Link
-from tracker.links.rules.rule import Deciding
+from tracker.links.rules.rule import Deciding, Rule, Split
 from tracker.stores.mongodb.documents import as_document, run_updates
 from tracker.stores.mongodb.drivers import Database
 from tracker.stores.mongodb.transaction import MongoSession
 
 COLLECTION: Final = "choices"
+
+
+class DecidingLink(Protocol):
+    """The part of a link that its rules belong to."""
+
+    @property
+    def id(self) -> UUID: ...
+    @property
+    def account_id(self) -> UUID: ...
+    @property
+    def version(self) -> int: ...
+    @property
+    def destination_url(self) -> str: ...
+    @property
+    def rules(self) -> list[Rule]: ...
+    @property
+    def split(self) -> Split | None: ...
 
 
 class Choice(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,7 +47,9 @@ class Choice(msgspec.Struct, frozen=True, kw_only=True):
     secret: str | None = None
 
 
-async def keep_choices(database: Database, links: Sequence[Link], session: MongoSession) -> None:
+async def keep_choices(
+    database: Database, links: Sequence[DecidingLink], session: MongoSession
+) -> None:
     """Store the rules and variants of links, and that their accounts have such links."""
     rows = [as_document(one) for link in links for one in _choices(link)]
     updates = [
@@ -45,7 +63,7 @@ async def keep_choices(database: Database, links: Sequence[Link], session: Mongo
         await database["accounts"].update_one(first, decides, session=session)
 
 
-def _choices(link: Link) -> Iterator[Choice]:
+def _choices(link: DecidingLink) -> Iterator[Choice]:
     choice = partial(Choice, account_id=link.account_id, link_id=link.id)
     for rule in link.rules:
         yield choice(id=rule.id, kind="rule", name=rule.name)

@@ -10,9 +10,8 @@ import msgspec
 from tracker.access.principal import Actor
 from tracker.clock import now
 from tracker.ids import new_id
-from tracker.links.link import Link, Revision
 from tracker.links.rules.choices import COLLECTION as CHOICES
-from tracker.links.rules.choices import Choice, keep_choices
+from tracker.links.rules.choices import Choice, DecidingLink, keep_choices
 from tracker.links.rules.identity import Known
 from tracker.links.rules.rule import Deciding, Rule, Split
 from tracker.stores.mongodb.database import MongoDB
@@ -53,7 +52,7 @@ class LinkRules:
         row = await self._reads.find_one(COLLECTION, wanted)
         return None if row is None else as_struct(RuleVersion, row)
 
-    async def known(self, link: Link) -> Known:
+    async def known(self, link: DecidingLink) -> Known:
         """Return the rules and variants that a link has, or once had."""
         rows = await self._reads.find(CHOICES, {"link_id": link.id})
         choices = {row["_id"]: as_struct(Choice, row) for row in rows}
@@ -61,9 +60,15 @@ class LinkRules:
 
 
 async def keep_versions(
-    database: Database, revisions: Sequence[Revision], actor: Actor | None, session: MongoSession
+    database: Database,
+    revisions: Sequence[tuple[DecidingLink, DecidingLink]],
+    actor: Actor | None,
+    session: MongoSession,
 ) -> None:
-    """Store what changes of rules and splits replace, and the rules and variants that come."""
+    """Store what changes of rules and splits replace, and the rules and variants that come.
+
+    A revision is a link before and after.
+    """
     changed = [
         (before, after)
         for before, after in revisions
@@ -74,7 +79,9 @@ async def keep_versions(
     await keep_choices(database, [after for _, after in changed], session)
 
 
-async def _keep(database: Database, link: Link, actor: Actor | None, session: MongoSession) -> None:
+async def _keep(
+    database: Database, link: DecidingLink, actor: Actor | None, session: MongoSession
+) -> None:
     names = ("account_id", "version", "destination_url", "rules", "split")
     fields = {name: getattr(link, name) for name in names}
     kept = RuleVersion(id=new_id(), link_id=link.id, at=now(), actor=actor, **fields)
@@ -85,7 +92,7 @@ async def _keep(database: Database, link: Link, actor: Actor | None, session: Mo
         await versions.delete_many({**of_link, "_id": {"$lte": row["_id"]}}, session=session)
 
 
-async def forget(database: Database, links: Sequence[Link], session: MongoSession) -> None:
+async def forget(database: Database, links: Sequence[DecidingLink], session: MongoSession) -> None:
     """Delete the rules, variants and versions of links that are deleted."""
     of_links = {"link_id": {"$in": [link.id for link in links]}}
     for collection in (CHOICES, COLLECTION):

@@ -245,9 +245,7 @@ INDEXES: dict[str, list[IndexModel]] = {
         # Only counts by some dimensions have it (`reports/joint_counts/store`).
         _index("expiry", "expires_at", expireAfterSeconds=0, sparse=True),
     ],
-    "joint_counts_due": [
-        _index("due", "due_at", sparse=True),
-    ],
+    "joint_counts_due": [_index("due", "due_at", sparse=True)],
     "rollups": [
         _index("by_account", "_id.account_id", "_id.of", "_id.day", "_id.link_id"),
     ],
