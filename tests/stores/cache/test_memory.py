@@ -37,6 +37,18 @@ def test_a_new_value_replaces_a_decoded_one(memory: Memory[Thing]) -> None:
     assert found(memory, "a").value is None
 
 
+def test_long_values_push_out_one_another_and_no_others() -> None:
+    memory = Memory[bytes](2 * module.LONG_SHARE, lambda text: text, bytes)
+    long = bytes(module.LONG_BYTES)
+    memory.remember("short", b"", settled=True)
+    for name in ("a", "b", "a", "c", "d"):
+        memory.remember(name, long, settled=True)
+    assert list(memory.values) == ["short", "a", "c", "d"]
+    memory.remember("a", b"", settled=True)
+    memory.remember("e", long, settled=True)
+    assert list(memory.values) == ["short", "c", "d", "a", "e"]
+
+
 def test_a_value_read_during_a_change_is_trusted_for_a_shorter_time(memory: Memory[Thing]) -> None:
     memory.remember("a", OLD, settled=False)
     memory.remember("b", OLD, settled=True)

@@ -22,6 +22,10 @@ MISS_MEMORY_SECONDS: Final = 5.0
 MAX_DECODED: Final = 2_000
 """Values that are kept as objects too, at 500 bytes each. Decoding one takes 0.2 µs."""
 
+LONG_BYTES: Final = 4_096
+LONG_SHARE: Final = 50
+"""Few values are long, such as links with many rules: at most one in LONG_SHARE of all."""
+
 TIMES: Final = Struct("=df")
 """The header of an encoded value: when it was loaded, and for how long it is trusted."""
 
@@ -48,6 +52,7 @@ class Memory(Generic[Value]):
         self.values: dict[str, bytes] = {}
         self.decoded: dict[str, CacheEntry[Value]] = {}
         self.misses: dict[str, CacheEntry[Value]] = {}
+        self._long: dict[str, None] = {}
         self._max_values = max_values
         self._max_misses = max_values // 10 + 1
         self._encode = encode
@@ -65,10 +70,20 @@ class Memory(Generic[Value]):
             drop_oldest(self.misses, self._max_misses)
         else:
             seconds = MEMORY_SECONDS if settled else UNSETTLED_SECONDS
-            self.values[name] = TIMES.pack(time.monotonic(), seconds) + self._encode(value)
+            encoded = TIMES.pack(time.monotonic(), seconds) + self._encode(value)
+            self.values[name] = encoded
             drop_oldest(self.values, self._max_values)
+            if len(encoded) > LONG_BYTES:
+                self._count_long(name)
+
+    def _count_long(self, name: str) -> None:
+        """Forget the oldest long value if there are too many."""
+        self._long[name] = None
+        if len(self._long) > self._max_values // LONG_SHARE + 1:
+            self.forget(next(iter(self._long)))
 
     def forget(self, name: str) -> None:
+        self._long.pop(name, None)
         self.values.pop(name, None)
         self.decoded.pop(name, None)
         self.misses.pop(name, None)
@@ -77,6 +92,7 @@ class Memory(Generic[Value]):
         self.values.clear()
         self.decoded.clear()
         self.misses.clear()
+        self._long.clear()
 
     def _decode_entry(self, name: str) -> CacheEntry[Value] | None:
         encoded = self.values.get(name)
