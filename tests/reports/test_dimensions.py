@@ -15,7 +15,8 @@ from tracker.feeds.filter import (
     conditions_for_conversions,
 )
 from tracker.reports.counted import COUNTED_DIMENSIONS, needed_for
-from tracker.reports.dimensions import CARDS, DIMENSIONS, FILTERS, Filter, ReportDimension
+from tracker.reports.dimensions import CARDS, DIMENSIONS, FILTERS, ReportDimension
+from tracker.reports.filters import Filter
 from tracker.reports.query import GroupBy, Report, ReportQuery
 from tracker.reports.rollups.layout import RollupSelection, decoded, encoded, rollups_for
 from tracker.service.services import Services

@@ -8,18 +8,16 @@ Schemas, filters, feeds, files and the console follow from its rows.
 - The sender's own parameters are counted by position, and called `parameter:NAME` in the API.
 """
 
-import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from tracker.clicks.bots import REASONS
 from tracker.clicks.document import OWN_PARAMETERS
 from tracker.clicks.sources import SOURCES, SourceDimension
 from tracker.errors import BadRequest
-from tracker.ids import parse_id
-from tracker.links.hostnames import canonical_hostname
 from tracker.links.utm import UTM
 from tracker.reports import time_keys
+from tracker.reports.filters import Filter, country_of, families, host_of, id_or
 from tracker.reports.periods import step_of
 from tracker.syntax.currency import checked_currency
 from tracker.visitor_dimensions import BROWSERS, DEVICES, SYSTEMS, UNKNOWN, country_name
@@ -60,23 +58,6 @@ DocumentKind: TypeAlias = Literal["clicks", "events"]
 DOCUMENT_KINDS: Final[tuple[DocumentKind, ...]] = ("clicks", "events")
 
 
-class Filter(NamedTuple):
-    """The values that a filter takes.
-
-    - `about` describes them, `in_reports` adds what only reports take.
-    - `choices` lists them all. Without it they are texts, or ids of records.
-    - `canonical` returns the stored form. It raises ValueError, which names the dimension.
-    - `members` returns the underlying values for a key of a derived dimension.
-    """
-
-    about: str = ""
-    in_reports: str = ""
-    choices: Sequence[str] = ()
-    are_ids: bool = False
-    canonical: Callable[[str], str] | None = None
-    members: Callable[[str], Collection[str]] | None = None
-
-
 class ReportDimension(NamedTuple):
     """A property of clicks and conversions that reports group by.
 
@@ -100,34 +81,6 @@ class ReportDimension(NamedTuple):
     label: Callable[[str], str] = str
     names: Mapping[str, str] = {}
     filter: Filter | None = None
-
-
-_COUNTRY: Final = re.compile(r"[A-Za-z]{2}")
-
-
-def _country_of(text: str) -> str:
-    if text.lower() == UNKNOWN:
-        return UNKNOWN
-    if not _COUNTRY.fullmatch(text):
-        raise ValueError("country: must be two letters such as DE, or unknown")
-    return text.upper()
-
-
-def _host_of(text: str) -> str:
-    # The service's own host may be an IP address. Endpoints refuse other invalid domains.
-    return canonical_hostname(text) or text.lower()
-
-
-def _id_or(name: str, *others: str) -> Callable[[str], str]:
-    def canonical(text: str) -> str:
-        if text in others:
-            return text
-        try:
-            return str(parse_id(name, text))
-        except BadRequest as error:
-            raise ValueError(f"{error.message}, or {' or '.join(others)}") from None
-
-    return canonical
 
 
 def _currency_of(text: str) -> str:
@@ -171,21 +124,12 @@ def _decided(name: str, one: str, many: str) -> ReportDimension:
         filter=Filter(
             f"ids of {many.lower()}; none: clicks that none decided",
             "; unknown: conversions without a click",
-            canonical=_id_or(name, NO_VALUE, UNKNOWN),
+            canonical=id_or(name, NO_VALUE, UNKNOWN),
         ),
     )
 
 
 _SOURCES: Final = {source.name: source for source in SOURCES}
-
-
-def _families(names: Iterable[str]) -> Filter:
-    """Return the filter of families. Earlier releases stored further families, kept as given."""
-    known = {name.casefold(): name for name in (*names, "Other", UNKNOWN)}
-    return Filter(
-        "families, named as in reports, in any case",
-        canonical=lambda text: known.get(text.casefold(), text),
-    )
 
 
 _ROWS: Final = (
@@ -223,12 +167,12 @@ _ROWS: Final = (
         "places",
         field="country",
         label=country_name,
-        filter=Filter("ISO 3166-1 alpha-2 or unknown, in any case", canonical=_country_of),
+        filter=Filter("ISO 3166-1 alpha-2 or unknown, in any case", canonical=country_of),
     ),
     ReportDimension(
-        "browser", "Browser", "Browsers", "visitors", field="browser", filter=_families(BROWSERS)
+        "browser", "Browser", "Browsers", "visitors", field="browser", filter=families(BROWSERS)
     ),
-    ReportDimension("os", "System", "Systems", "visitors", field="os", filter=_families(SYSTEMS)),
+    ReportDimension("os", "System", "Systems", "visitors", field="os", filter=families(SYSTEMS)),
     ReportDimension(
         DOMAIN,
         "Domain",
@@ -236,7 +180,7 @@ _ROWS: Final = (
         "links",
         field="domain_name",
         filter=Filter(
-            "hostnames, including that of the service", ", or unknown", canonical=_host_of
+            "hostnames, including that of the service", ", or unknown", canonical=host_of
         ),
     ),
     ReportDimension(
@@ -248,14 +192,14 @@ _ROWS: Final = (
         names={NO_KEY[EVENT]: "No event configuration"},
         filter=Filter(
             "ids of event configurations; none: conversions without one",
-            canonical=_id_or(EVENT, NO_VALUE),
+            canonical=id_or(EVENT, NO_VALUE),
         ),
     ),
     _source(
         _SOURCES[REFERRER],
         "Referrer",
         "Referrers",
-        Filter("hosts, in any case; direct: clicks without a referrer", canonical=_host_of),
+        Filter("hosts, in any case; direct: clicks without a referrer", canonical=host_of),
     ),
     *(_utm(_SOURCES[name]) for name in UTM),
     ReportDimension(

@@ -8,7 +8,8 @@ from tests.reports.api.traffic import DAYS, click, event
 from tests.reports.history import store
 from tests.web.world import World
 from tracker.ids import new_id
-from tracker.reports.joint_counts.scope import DECIDES, scope_of
+from tracker.links.rules.rule import DECIDES
+from tracker.reports.joint_counts.scope import scope_of
 
 RULE, OTHER, VARIANT = new_id(), new_id(), new_id()
 

@@ -14,7 +14,8 @@ from tracker.costs.store import Outcome
 from tracker.errors import BadRequest
 from tracker.ids import new_id
 from tracker.reports.costs.entries import COUNTED, PeriodCost
-from tracker.reports.dimensions import FILTERS, OWN_PREFIX, Filter
+from tracker.reports.dimensions import FILTERS, OWN_PREFIX
+from tracker.reports.filters import Filter
 from tracker.reports.rollups.money import sum_in_billionths
 from tracker.reports.series import MAX_HOURLY_DAYS
 from tracker.syntax.amounts import DECIMALS, checked_amount

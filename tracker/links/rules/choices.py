@@ -11,7 +11,7 @@ from uuid import UUID
 
 import msgspec
 
-from tracker.links.rules.rule import Deciding, Rule, Split
+from tracker.links.rules.rule import DECIDES, Deciding, Rule, Split
 from tracker.stores.mongodb.documents import as_document, run_updates
 from tracker.stores.mongodb.drivers import Database
 from tracker.stores.mongodb.transaction import MongoSession
@@ -58,8 +58,8 @@ async def keep_choices(
     ]
     await run_updates(database, COLLECTION, updates, session)
     for account_id in {row["account_id"] for row in rows}:
-        first = {"_id": account_id, "decides": {"$ne": True}}
-        decides = {"$set": {"decides": True}}
+        first = {"_id": account_id, DECIDES: {"$ne": True}}
+        decides = {"$set": {DECIDES: True}}
         await database["accounts"].update_one(first, decides, session=session)
 
 

@@ -15,6 +15,9 @@ MAX_CONDITIONS: Final = 10
 MIN_VARIANTS: Final = 2
 MAX_VARIANTS: Final = 10
 
+DECIDES: Final = "decides"
+"""The field of accounts that have, or had, a link with rules or a split."""
+
 
 class _Part(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A part of a rule."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from tracker.accounts import parameters
@@ -10,13 +10,11 @@ from tracker.accounts.time_zones import FIELDS, zones_from_row
 from tracker.calendar import Calendar
 from tracker.clicks.document import OWN_PARAMETERS
 from tracker.errors import BadRequest
+from tracker.links.rules.rule import DECIDES
 from tracker.reports.counted import COUNTED_DIMENSIONS, DECIDED_DIMENSIONS
 from tracker.reports.dimensions import OWN_PREFIX
 from tracker.reports.rollups.layout import rollups_of
 from tracker.stores.mongodb.reads import MongoReads
-
-DECIDES: Final = "decides"
-"""The field of accounts that have, or had, a link with rules or a split."""
 
 
 class ReportScope(NamedTuple):

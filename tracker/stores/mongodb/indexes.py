@@ -13,7 +13,6 @@ from tracker.stores.mongodb.order import BY_NAME
 _EXISTING = {"$exists": True}
 
 _IMPORTED: Final = {"import_id": _EXISTING}
-_OF_VARIANT: Final = {"variant_id": _EXISTING}
 _STATES: Final[Mapping[str, Any]] = {
     "inactive": {"active": False},
     "scheduled": {"starts_at": _EXISTING},
@@ -25,6 +24,7 @@ _STATES: Final[Mapping[str, Any]] = {
 
 _DUE_IN_ORDER: Final = {"status": "due", "revision": {"$gte": 0}}
 _EXTERNAL: Final = {"partialFilterExpression": {"external_id": _EXISTING}}
+_OF_VARIANT: Final = {"partialFilterExpression": {"variant_id": _EXISTING}}
 _LAST_CLICKS = ("account_id", "archived", "-last_click_at", "-_id")
 _WORDS = ("account_id", "-at", "event_config_id", "unknown_word")
 _NAMES = ("account_id", "archived", "internal_name", "_id")
@@ -215,8 +215,7 @@ INDEXES: dict[str, list[IndexModel]] = {
         _index("expiry", "expires_at", expireAfterSeconds=0, sparse=True),
         # For accounts that limit the conversions of a click.
         _index("by_click", "click_id", "event_config_id"),
-        # For experiments: few events are of clicks that a split decided.
-        _index("of_variant", "variant_id", "click_at", partialFilterExpression=_OF_VARIANT),
+        _index("of_variant", "variant_id", "click_at", **_OF_VARIANT),
         # The state of a notification: `conversions/notification_state`.
         _index("by_telling", "tell_at", partialFilterExpression={"tell_at": _EXISTING}),
         _index(
