@@ -1,5 +1,6 @@
 """The experiment of a split: its variants, by the conversions of their clicks."""
 
+from collections import Counter
 from collections.abc import Sequence
 from datetime import timedelta
 from itertools import count
@@ -9,7 +10,8 @@ from uuid import UUID
 
 import pytest
 
-from tests.factories import create_link
+from tests.conversions.scene import applied, drained
+from tests.factories import CHROME, create_link, make_conversion
 from tests.reports.api.traffic import AT, DAYS, click, event
 from tests.reports.history import store
 from tests.stores.mongodb.profiler import profiled
@@ -22,6 +24,7 @@ from tracker.reports import limits
 from tracker.reports.experiments.results import WARNING
 
 NUMBERS = count(1)
+COUNTS = ("name", "clicks", "visitors", "conversions")
 Rows = list[dict[str, Any]]
 
 
@@ -68,8 +71,7 @@ class Scene:
 
     async def counts(self, **query: Any) -> list[tuple[str, int, int, int]]:
         """Return the name, clicks, visitors and conversions of each variant."""
-        names = ("name", "clicks", "visitors", "conversions")
-        return [tuple(map(one.get, names)) for one in (await self.ask(**query))["variants"]]
+        return [tuple(map(one.get, COUNTS)) for one in (await self.ask(**query))["variants"]]
 
 
 async def scene_of(world: World) -> Scene:
@@ -246,3 +248,35 @@ async def test_only_conversions_of_the_variants_are_read(
 
 def examined_in(reads: Sequence[dict[str, Any]], collection: str) -> list[int]:
     return [one.get("docsExamined", 0) for one in reads if one["ns"].endswith(f".{collection}")]
+
+
+async def test_visitors_of_a_link_that_was_made_by_the_api_are_in_its_experiment(
+    world: World,
+) -> None:
+    variants = [
+        {"name": name, "destination_url": f"https://{name}.example/", "weight": 1} for name in "ab"
+    ]
+    answer = await world.api.post(
+        "/api/short-links",
+        accountId=str(world.account.id),
+        destination_url="https://example.com/",
+        internal_name="Test",
+        slug="test",
+        split={"variants": variants},
+    )
+    opened: Counter[str] = Counter()
+    for number in range(20):
+        visited = await world.client.get("/c/test", User_Agent=f"{CHROME} {number}")
+        opened[visited.headers["Location"][len("https://")]] += 1
+    await drained(world.services)
+    clicks = [row async for row in world.services.stores.mongodb["clicks"].find()]
+    await applied(
+        world.services,
+        [
+            make_conversion(number, one["_id"].bytes, account_id=world.account.id.bytes)
+            for number, one in enumerate(clicks)
+        ],
+    )
+    shown = await world.api.get(f"/api/short-links/{answer.json()['id']}/experiment")
+    found = [tuple(map(one.get, COUNTS)) for one in shown.json()["variants"]]
+    assert found == [(name, opened[name], opened[name], opened[name]) for name in "ab"]
