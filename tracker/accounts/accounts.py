@@ -26,7 +26,8 @@ class Account(msgspec.Struct, frozen=True, kw_only=True):
     """The owner of links, domains, event configurations, webhooks and keys.
 
     `cost_parameter` is stored only if it was chosen; None: clicks say nothing of their cost.
-    `parameters` are the sender's own, stored once some were named.
+    `parameters` are the sender's own, stored once some were named. `decides` is stored once a link
+    has had rules or a split.
     """
 
     id: UUID
@@ -34,6 +35,7 @@ class Account(msgspec.Struct, frozen=True, kw_only=True):
     created_at: datetime
     cost_parameter: str | None = COST_PARAMETER
     parameters: Positions = ()
+    decides: bool = False
 
 
 class Accounts:
@@ -49,7 +51,7 @@ class Accounts:
 
         async def work(session: MongoSession) -> None:
             row = as_document(account)
-            del row[COST_FIELD], row[parameters.FIELD]
+            del row[COST_FIELD], row[parameters.FIELD], row["decides"]
             await self._accounts.insert_one(row, session=session)
             await complete_at_creation(self._database, account.id, session)
 

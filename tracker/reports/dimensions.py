@@ -117,6 +117,7 @@ def _decided(name: str, one: str, many: str) -> ReportDimension:
         name,
         one,
         many,
+        "links",
         field=f"{name}_id",
         absent=NO_VALUE,
         record=("choices", "name"),

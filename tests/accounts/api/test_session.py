@@ -32,7 +32,12 @@ async def test_a_person_signs_in_and_out(world: World) -> None:
     days = {at.date().isoformat() for at in (began, now())}
     assert record["account"].pop("today") in days
     shown_account = {"id": str(world.account.id), "name": "Acme", "time_zone": "UTC"}
-    assert record["account"] == {**shown_account, "currency": None, "parameters": []}
+    assert record["account"] == {
+        **shown_account,
+        "currency": None,
+        "parameters": [],
+        "decides": False,
+    }
     assert (record["role"], "links:*" in record["scopes"]) == ("editor", True)
     cookie: dict[str, str | bytes] = {"Cookie": f"session={secret_in(response)}", **FROM_CONSOLE}
     shown = await world.client.request("GET", "/api/session", cookie)

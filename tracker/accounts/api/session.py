@@ -55,6 +55,9 @@ class SessionAccount(msgspec.Struct, kw_only=True):
     today: Annotated[Day, Meta(description="the day that it is in this zone")]
     currency: Annotated[str | None, Meta(description="ISO 4217; null: units of the senders")]
     parameters: Annotated[list[str], Meta(description="the sender's own, by their names")]
+    decides: Annotated[
+        bool, Meta(description="a link has, or had, rules or a split: reports count by them")
+    ]
 
 
 class SessionRecord(msgspec.Struct, kw_only=True):
@@ -114,6 +117,7 @@ async def session_record(services: AccountServices, session: Session) -> Session
             today=calendar.day_of(at).isoformat(),
             currency=(await services.conversions.account_rules.stored(account.id)).currency,
             parameters=names_of(account.parameters),
+            decides=account.decides,
         ),
         role=current.role,
         scopes=None if scopes is None else list(scopes),

@@ -51,6 +51,7 @@ const ViewsDialog = lazy("console/reports/views", "ViewsDialog");
 const DetailsDialog = lazy("console/reports/details", "DetailsDialog");
 
 const REPORT_MS = 35_000;
+const DECIDED = ["rule", "variant"];
 
 /** The page. */
 export default function Overview() {
@@ -63,9 +64,12 @@ export default function Overview() {
  */
 export function Report({ title, fixed = {} }) {
   const { query } = route.value;
+  const { currency, decides, parameters } = session.value.account;
   const isShown = (panel) =>
-    !(groupOf(panel) in fixed) && (panel !== "currency" || session.value.account.currency);
-  const own = ownDimensions(session.value.account.parameters);
+    !(groupOf(panel) in fixed) &&
+    (panel !== "currency" || currency) &&
+    (decides || !DECIDED.includes(panel));
+  const own = ownDimensions(parameters);
   const dimensions = [...FILTERS.filter(isShown), ...own];
   const report = readReport(query, { today: today(), dimensions });
   const cards = [...CARDS.map((panels) => panels.filter(isShown)), ...(own.length ? [own] : [])];
