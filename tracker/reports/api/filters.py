@@ -27,7 +27,7 @@ def dimension_in(names: Collection[str]) -> Any:
 
 
 def check_dimension(field: str, name: str, names: Collection[str]) -> None:
-    """Check a dimension. Raises ValueError, which names the `field`, if `name` is none."""
+    """Raises ValueError, which names the `field`, if `name` cannot be a dimension."""
     if name not in names and not is_own(name):
         choices = " or ".join(sorted(names))
         raise ValueError(f"{field}: must be {choices} or {OWN_PREFIX} with a name")
