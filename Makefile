@@ -40,8 +40,8 @@ $(VENV)/ready: $(VENV)/trial requirements-dev.txt
 	@$(PIP) -r requirements-dev.txt
 	@touch $@
 
-$(VENV)/browser: $(VENV)/ready lab/chromium.py
-	@$(BIN)/python -m lab.chromium
+$(VENV)/browser: $(VENV)/ready tests/console/chromium.py
+	@$(BIN)/python -m tests.console.chromium
 	@touch $@
 
 $(VENV)/npm-packages: $(VENV)/ready lab/npm.py tests/clients/typescript/package-lock.json
@@ -95,7 +95,7 @@ soak: $(VENV)/ready  ## run clicks and events for twenty minutes; does anything 
 	@$(BIN)/python -m lab.abuse --rows none --seconds 300 $(ARGS)
 
 screenshots: $(VENV)/browser  ## take the pictures of the console that the documents show (half a minute)
-	@$(BIN)/python -m lab.screenshots $(ARGS)
+	@$(BIN)/python -m tests.console.screenshots $(ARGS)
 
 lock: $(VENV)/trial  ## write requirements*.txt, with hashes, from requirements*.in (ARGS=--upgrade for newer versions)
 	@$(PIP) uv==0.13.9

@@ -1,7 +1,6 @@
 """A real browser, the console on a real server in this process, and people who are signed in."""
 
 import asyncio
-import os
 import socket
 from collections.abc import AsyncIterator, Callable, Collection, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
@@ -14,7 +13,7 @@ from tornado.netutil import bind_sockets
 from tornado.platform.asyncio import AsyncIOLoop
 
 from config.settings import Settings
-from lab import chromium
+from tests.console import chromium
 from tests.console.browser import PATIENCE_MS, Problems, opened
 from tests.console.people import sign_in
 from tests.live.watching import guarded
@@ -84,13 +83,9 @@ def browser(io_loop: AsyncIOLoop) -> Iterator[Browser]:
     expect.set_options(timeout=PATIENCE_MS)
 
     async def start() -> tuple[Playwright, Browser]:
-        program, environment = chromium.require()
+        launching = chromium.launching("EXCLUDE localhost")
         playwright = await async_playwright().start()
-        return playwright, await playwright.chromium.launch(
-            executable_path=program,
-            args=chromium.options("EXCLUDE localhost"),
-            env={**os.environ, **environment},
-        )
+        return playwright, await playwright.chromium.launch(**launching)
 
     playwright, running = io_loop.run_sync(start)
 

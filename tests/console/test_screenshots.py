@@ -2,7 +2,7 @@
 
 import re
 
-from lab.screenshots import FOLDER, PICTURES
+from tests.console.screenshots import FOLDER, PICTURES
 from tests.documents import GUIDES, text
 from tracker.console.assets import STATIC
 

@@ -1,6 +1,6 @@
 """Pictures of the console for README and documents, written to docs/images."""
 
-import os
+from argparse import ArgumentParser
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -10,15 +10,16 @@ import msgspec
 from playwright.async_api import Browser, async_playwright, expect
 
 from config.settings import Settings
-from lab import chromium
-from lab.harness import on_own_stores, option_parser
+from lab.harness import on_own_stores
 from lab.processes import free_ports, running, service_process
 from lab.sample_account import SampleAccount
 from lab.scene import open_services
+from tests.console import chromium
+from tests.paths import ROOT
 from tracker.access.sessions import SessionClient
 from tracker.service.services import Services
 
-FOLDER: Final = Path(__file__).parent.parent / "docs/images"
+FOLDER: Final = ROOT / "docs/images"
 BASE_URL: Final = "http://localhost"
 WIDTH, HEIGHT = 1280, 800
 
@@ -50,7 +51,13 @@ PICTURES: Final = (
 
 async def take(folder: Path, stores: Settings) -> int:
     [port] = free_ports(1)
-    settings = msgspec.structs.replace(stores, base_url=BASE_URL, port=port, log_level="warning")
+    settings = msgspec.structs.replace(
+        stores,
+        base_url=BASE_URL,
+        port=port,
+        dns_resolver=f"127.0.0.1:{port}",  # without an answer
+        log_level="warning",
+    )
     async with open_services(settings) as services:
         account = SampleAccount(services)
         await account.make()
@@ -64,12 +71,9 @@ async def take(folder: Path, stores: Settings) -> int:
 
 @asynccontextmanager
 async def _browser(port: int) -> AsyncIterator[Browser]:
-    program, environment = chromium.require()
-    arguments = chromium.options(f"MAP localhost:80 127.0.0.1:{port}")
+    launching = chromium.launching(f"MAP localhost:80 127.0.0.1:{port}")
     async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(
-            executable_path=program, args=arguments, env={**os.environ, **environment}
-        )
+        browser = await playwright.chromium.launch(**launching)
         yield browser
         await browser.close()
 
@@ -104,7 +108,7 @@ async def _take_one(
 
 
 def main() -> None:
-    option_parser("screenshots", "Take pictures of the console for the documents.", "").parse_args()
+    ArgumentParser(description=__doc__).parse_args()
     FOLDER.mkdir(parents=True, exist_ok=True)
     number = on_own_stores("screenshots", take)
     print(f"{number} pictures in {FOLDER}")
