@@ -11,7 +11,7 @@ from msgspec import UNSET, Meta, field
 
 from tracker.conversions.corrections.status import Status
 from tracker.conversions.document import Attribution
-from tracker.feeds.api.feed_request import all_of_feed
+from tracker.feeds.api.feed_request import account_currency, all_of_feed
 from tracker.feeds.api.schema import FeedQuery
 from tracker.feeds.arrivals import FeedName
 from tracker.feeds.conversions import StoredConversion
@@ -68,25 +68,25 @@ def _rows_of(
     async def rows(
         call: FeedCall[ListForPlatform, Nothing],
     ) -> AsyncGenerator[Sequence[Record], None]:
-        account = await call.web.mongodb.reads.find_one(
-            "accounts", {"_id": call.account_id}, ["currency"]
-        )
-        home = (account or {}).get("currency")
+        home, configs = await account_currency(call), call.services.conversions.event_configs
         calendar = await call.services.accounts.time_zones.find(call.account_id)
 
         async def show(_: FeedCall[Any, Nothing], page: Sequence[StoredConversion]) -> list[Record]:
             ones = [one for one in page if _is_shown(one)]
-            ids, names = await asyncio.gather(_ad_ids(call, ad_id, ones), _names(call, ones))
+            ids, named = await asyncio.gather(
+                _ad_ids(call, ad_id, ones),
+                configs.find_all({one.event_config_id for one in ones if one.event_config_id}),
+            )
             return [
                 record(
                     click_id=ids[one.click_id],
-                    name=names[one.event_config_id],
+                    name=named[one.event_config_id].name,
                     at=calendar.local(one.at).isoformat(" ", "seconds"),
                     value=one.value and one.value - (one.refunded_value or 0),
                     currency=one.currency or home,
                 )
                 for one in ones
-                if one.click_id in ids and one.event_config_id in names
+                if one.click_id in ids and one.event_config_id in named
             ]
 
         async for found in all_of_feed(call, call.services.conversion_feed, show):
@@ -106,14 +106,6 @@ async def _ad_ids(
     wanted = {"_id": {"$in": [one.click_id for one in ones]}, "account_id": call.account_id}
     rows = await call.web.mongodb.reads.find("clicks", wanted, [f"ad_ids.{ad_id}"])
     return {one["_id"]: found for one in rows if (found := one.get("ad_ids", {}).get(ad_id))}
-
-
-async def _names(
-    call: FeedCall[Any, Nothing], ones: Sequence[StoredConversion]
-) -> dict[UUID | None, str]:
-    configs = call.services.conversions.event_configs
-    found = await configs.find_all({one.event_config_id for one in ones if one.event_config_id})
-    return {one.id: one.name for one in found.values()}
 
 
 for _name, _title, _id, _record in (
