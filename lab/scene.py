@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from decimal import Decimal
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 from uuid import UUID
 
 from msgspec import structs
@@ -12,8 +12,10 @@ from msgspec import structs
 from config.settings import Settings
 from tracker.clock import now
 from tracker.conversions.event_config import PayoutType
+from tracker.ids import new_id
 from tracker.links.domain import Domain
 from tracker.links.link import NewLink
+from tracker.links.rules.rule import Condition, QueryMatch, Rule, Split, TimeMatch, Variant
 from tracker.service.services import Services
 from tracker.stores.mongodb import indexes
 
@@ -27,6 +29,9 @@ WEBHOOKS: Final = 2
 _LINKS_PER_INSERT: Final = 250
 _DOMAIN: Final = "go.chaos.test"
 _TEMPLATE: Final = {"event": "{event_id}", "all": "{metadata}", "link": "{slug}"}
+
+Deciding = Literal["", "rules", "split"]
+"""What the links of a load have: nothing, ten rules, or a split of two variants."""
 
 
 class Place(NamedTuple):
@@ -88,22 +93,58 @@ def destination_of(slug: str) -> str:
     return f"https://shop.test/landing/{slug}?campaign=spring"
 
 
-async def prepare_load(settings: Settings, links: int, host: str = "") -> Scene:
+async def prepare_load(
+    settings: Settings, links: int, host: str = "", decides: Deciding = ""
+) -> Scene:
     """Make an account, links at a host (a single one with window and limit), and a config."""
     async with open_services(settings) as services:
         account_id, key = await add_account(services, "Load")
         create = services.conversions.event_configs.create
         config = await create(account_id, "Sale", PayoutType.CPA, Decimal(5))
-        slugs = [f"load{links}-{number}" for number in range(links)]
+        slugs = [f"load{links}{decides}-{number}" for number in range(links)]
         domain = await services.links.domains.create(account_id, host) if host else None
         if domain is not None:
             await services.links.domains.verify(domain.id)
         ends: Any = {"expires_at": now() + timedelta(1), "max_clicks": 10**9} if links == 1 else {}
-        new = [new_link(account_id, slug, destination_of(slug), domain, **ends) for slug in slugs]
+        new = [
+            new_link(account_id, slug, destination_of(slug), domain, **ends, **_options(decides))
+            for slug in slugs
+        ]
         for first in range(0, links, _LINKS_PER_INSERT):
             await services.links.links.create_all(new[first : first + _LINKS_PER_INSERT])
         places = [Place(slug, host, "/" if host else "/c/") for slug in slugs]
         return Scene(account_id, key, places, [config.pbk], {})
+
+
+def _options(decides: Deciding) -> dict[str, Any]:
+    """Return ten rules, of which hardly any holds, or a split, or nothing."""
+    if decides == "split":
+        variants = [
+            Variant(id=new_id(), name=name, destination_url=destination_of(name), weight=1)
+            for name in "ab"
+        ]
+        return {"split": Split(variants=variants, secret="00" * 16)}
+    conditions = _TEN if decides == "rules" else ()
+    return {
+        "rules": [
+            Rule(id=new_id(), name="x", conditions=[one], destination_url=destination_of("x"))
+            for one in conditions
+        ]
+    }
+
+
+_TEN: Final = (
+    Condition(country=["JP"]),
+    Condition(query=QueryMatch(key="coupon")),
+    Condition(device=["tv"]),
+    Condition(os=["Roku"]),
+    Condition(browser=["Vivaldi"]),
+    Condition(language=["pt-BR"]),
+    Condition(referrer=["shop.test"]),
+    Condition(ip=["192.0.2.0/24", "2001:db8::/32"]),
+    Condition(query=QueryMatch(key="src", values=["mail"])),
+    Condition(time=TimeMatch(zone="Europe/Berlin", weekdays=[1], from_="03:00", to="03:01")),
+)
 
 
 async def prepare_faults(settings: Settings, receiver_url: str) -> Scene:

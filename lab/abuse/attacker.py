@@ -20,7 +20,7 @@ import uvloop
 from msgspec import structs
 
 from config.settings import Settings
-from lab.abuse import attacks, receivers, sign_in
+from lab.abuse import attacks, deciding, receivers, sign_in
 from lab.abuse.attack import ATTACKER_ADDRESS, Report, Target
 from lab.abuse.held_body import held_body
 from lab.abuse.removed_owner import removed_owner
@@ -84,6 +84,8 @@ ROWS: Final = (
     Row("held", "50 bodies held open by a key that is revoked", held_body),
     Row("reports", "50 crossed reports and overviews", attacks.crossed_reports),
     Row("values", "20 reports of many values", attacks.many_values, may_keep=_KEPT_OF_REPORTS),
+    Row("queries", "20 rules of 10 conditions under long queries", deciding.long_queries),
+    Row("previews", "a thousand fetchers of previews", deciding.previews),
     Row("trickle", "a receiver that answers byte by byte", receivers.trickling_receiver),
     Row("gone", "a receiver that is gone", receivers.failing_receiver),
 )

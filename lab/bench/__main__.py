@@ -43,8 +43,7 @@ async def _run(
     line.show("preparing")
     options = Options(parsed.seconds, parsed.client == "wrk")
     rows = [row for row in parsed.rows if not missing(row)]
-    wanted = {(row.links, row.host) for row in rows}
-    scenes = {of: await prepare_load(stores, *of) for of in wanted}
+    scenes = {of: await prepare_load(stores, *of) for of in {row.scene for row in rows}}
     results = Results(rows, defaultdict(list), {}, defaultdict(list), None)
     async with open_stores(stores) as connected:
         bench = Bench(folder, stores, connected, scenes, options)
@@ -60,9 +59,7 @@ async def _run(
             line.show(f"costs at {parsed.cost:,} clicks a second")
             costed = [row for row in rows if row.stored == "clicks"]
             costs = [await measure_cost(bench, connected, row, parsed.cost) for row in costed]
-            waiting = await measure_waiting(
-                folder, stores, connected, scenes[rows[0].links, rows[0].host]
-            )
+            waiting = await measure_waiting(folder, stores, connected, scenes[rows[0].scene])
             results = results._replace(costs=Costs(costs, waiting))
     return results
 

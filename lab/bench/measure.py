@@ -19,7 +19,7 @@ from lab.harness import CannotMeasure
 from lab.log_pipe import LogPipe
 from lab.process_usage import cpu_by_name, resident_bytes
 from lab.processes import Process, running
-from lab.scene import Scene
+from lab.scene import Deciding, Scene
 from lab.stores import Stores
 from lab.traffic import Closed, Paced, Prepared
 
@@ -91,7 +91,7 @@ class Bench:
         folder: Path,
         settings: Settings,
         stores: Stores,
-        scenes: Mapping[tuple[int, str], Scene],
+        scenes: Mapping[tuple[int, str, Deciding], Scene],
         options: Options,
     ) -> None:
         self._folder = folder
@@ -106,7 +106,7 @@ class Bench:
         """Measure a row at full speed, or at `pace` requests a second; for `seconds`, if given."""
         await self._stores.empty()
         await self._stores.flush(row.appendfsync)
-        scene = self._scenes[row.links, row.host]
+        scene = self._scenes[row.scene]
         processes = processes_of(row, self._folder, self._settings, scene)
         async with _logs_read(row, processes), running(processes):
             port = processes[0].port
@@ -183,7 +183,7 @@ class Bench:
     ) -> Outcome:
         port = processes[0].port
         if row.requests == "changes":
-            scene = self._scenes[row.links, row.host]
+            scene = self._scenes[row.scene]
             return await measure_changes(port, processes[1].port, scene, seconds)
         if self._options.use_wrk:
             connections = CONNECTIONS if pace is None else PACED_CONNECTIONS

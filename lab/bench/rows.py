@@ -10,7 +10,7 @@ import msgspec
 from config.settings import Settings
 from lab.bench import nginx
 from lab.processes import ROOT, Process, accepts, free_ports, loaded_process
-from lab.scene import Scene
+from lab.scene import Deciding, Scene
 from tracker.stores.builtin.child import Program
 
 Serving = Literal[
@@ -45,6 +45,11 @@ class Row(NamedTuple):
     links: int = 1_000
     access_log: bool = True
     host: str = ""
+    decides: Deciding = ""
+
+    @property
+    def scene(self) -> tuple[int, str, Deciding]:
+        return self.links, self.host, self.decides
 
     @property
     def status(self) -> int:
@@ -79,6 +84,8 @@ ROWS: Final = (
     Row("m", "c, without the access log", "web and drain", stored="clicks", access_log=False),
     Row("q", "c, of one link with window and limit", "web and drain", stored="clicks", links=1),
     _CLICK._replace(key="o", name="c, /<slug> of a domain", sustained=False, host="go.load.test"),
+    _CLICK._replace(key="r", name="c, links with ten rules", sustained=False, decides="rules"),
+    _CLICK._replace(key="s", name="c, links with a split of two", sustained=False, decides="split"),
     Row("n", "change of a link, seen by another process", "two web processes", "changes"),
 )
 

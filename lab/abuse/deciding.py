@@ -1,0 +1,71 @@
+"""Attacks on links that decide: the longest queries, and a thousand fetchers of previews."""
+
+from collections.abc import Iterator
+from itertools import cycle
+from typing import Any, Final
+
+from lab.abuse.attack import Report, Target, barrage, from_new_address, made
+from lab.requests import AGENTS, ask, call, head
+
+_OWN: Final = "https://shop.test/own"
+_BYTES: Final = 56_000
+"""Nearly as many as a query may have. One of 64 KiB is refused, as is one of 1,001 parameters."""
+
+_QUERIES: Final = (
+    "&".join(f"a{number}={'b' * 50}" for number in range(1_000)),
+    "&".join([f"%61{'%62' * 18}=%63"] * 900),
+    *("+" * _BYTES, "%" * _BYTES, "a&" * 2_000, "a=b&" * 16_384),
+)
+_FETCHERS: Final = ("facebookexternalhit/1.1", "WhatsApp/2.24", "Slackbot-LinkExpanding 1.0", "")
+_RATE: Final = 20
+"""Requests a second: each takes 10 ms, on a link without rules too, nearly all of it to parse."""
+
+_CLICKS: Final = 10
+_FETCHES: Final = 1_000
+
+
+async def long_queries(target: Target, seconds: float) -> Report:
+    """Open a link of 20 rules with 10 conditions each, of which nearly all hold."""
+    slug = (await _make_link(target, rules=list(_rules())))["slug"]
+    queries = cycle(_QUERIES)
+
+    def make() -> bytes:
+        fields = {"User-Agent": AGENTS[2], "Accept-Language": "en," * 2_000, **from_new_address()}
+        return head("GET", f"/c/{slug}?{next(queries)}", fields)
+
+    return await barrage(target.port, make, _RATE, seconds, {"302", "400", "414", "cut off"})
+
+
+async def previews(target: Target, seconds: float) -> Report:
+    """Fetch a link of two variants and ten clicks: nobody draws, and nothing is used up."""
+    variants = [
+        {"name": name, "destination_url": f"https://shop.test/{name}", "weight": 1} for name in "ab"
+    ]
+    link = await _make_link(target, split={"variants": variants}, max_clicks=_CLICKS)
+    fetchers = cycle(_FETCHERS)
+
+    def make() -> bytes:
+        fields = {"User-Agent": next(fetchers), **from_new_address()}
+        return head("GET", f"/c/{link['slug']}", fields)
+
+    found = await barrage(target.port, make, _FETCHES / seconds, seconds, {"302"}, connections=64)
+    answers = [await ask(target.port, make()) for _ in _FETCHERS]
+    if not all(_OWN.encode() in answer for answer in answers):
+        found.findings.append("a preview is not of the link's own destination")
+    path = f"/api/short-links/{link['id']}?accountId={target.attacker.account_id}"
+    _, row = await call(target.port, target.attacker.key, "GET", path)
+    if row["clicks_left"] != _CLICKS:
+        found.findings.append(f"previews have left {row['clicks_left']} of {_CLICKS} clicks")
+    return found
+
+
+def _rules() -> Iterator[dict[str, Any]]:
+    for number in range(20):
+        holding = [{"query": {"key": f"k{number}-{at}"}, "not": True} for at in range(9)]
+        conditions = [*holding, {"query": {"key": f"k{number}"}}]
+        yield {"name": f"{number}", "conditions": conditions, "destination_url": _OWN}
+
+
+async def _make_link(target: Target, **fields: Any) -> dict[str, Any]:
+    body = {"accountId": target.attacker.account_id, "destination_url": _OWN, **fields}
+    return dict(await made(target.port, target.attacker.key, "/api/short-links", body))
