@@ -27,7 +27,7 @@ from tracker.links.link import (
     update_of,
 )
 from tracker.links.names.names import NameTaken, find_names, is_taken, names_told
-from tracker.links.rules.choices import keep_choices
+from tracker.links.rules.choices import add_choices
 from tracker.links.rules.versions import forget, keep_versions
 from tracker.stores.mongodb.database import MongoDB
 from tracker.stores.mongodb.documents import as_struct, run_inserts, run_updates
@@ -93,7 +93,7 @@ class Links:
             rows = [document_of(link) for link in links]
             with names_told(links):
                 await run_inserts(self._database, self._links.name, rows, session)
-            await keep_choices(self._database, links, session)
+            await add_choices(self._database, links, session)
             if in_transaction is not None:
                 await in_transaction(session, links)
             # Last: from here to the commit, a change of the same part conflicts.

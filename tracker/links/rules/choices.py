@@ -4,7 +4,7 @@ They stay as long as the link: clicks name them by id, and reports show their na
 comes back is drawn by the same secret. They are written in the transaction of their link.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Final, Literal, Protocol
 from uuid import UUID
@@ -12,13 +12,13 @@ from uuid import UUID
 import msgspec
 
 from tracker.links.rules.rule import DECIDES, Deciding, Rule, Split
-from tracker.stores.mongodb.documents import as_document, run_updates
+from tracker.stores.mongodb.documents import as_document, run_inserts, run_updates
 from tracker.stores.mongodb.drivers import Database
 from tracker.stores.mongodb.transaction import MongoSession
 
 COLLECTION: Final = "choices"
 _PIECE: Final = 200
-"""Choices of one command. Of 6,000, which many links together may have, it holds the loop 0.4 s."""
+"""Choices of one command. Many links together may have 15,000, and hold the loop for a second."""
 
 
 class DecidingLink(Protocol):
@@ -49,25 +49,37 @@ class Choice(msgspec.Struct, frozen=True, kw_only=True):
     secret: str | None = None
 
 
-async def keep_choices(
+async def add_choices(
     database: Database, links: Sequence[DecidingLink], session: MongoSession
 ) -> None:
-    """Store the rules and variants of links, and that their accounts have such links."""
-    updates: list[dict[str, Any]] = []
-    for number, link in enumerate(links, 1):
-        updates += map(_update, _choices(link))
-        if len(updates) >= _PIECE or number == len(links):
-            await run_updates(database, COLLECTION, updates, session)
-            updates = []
-    for account_id in {link.account_id for link in links if link.rules or link.split}:
+    """Store the rules and variants of new links."""
+    rows = [as_document(one) for link in links for one in _choices(link)]
+    for start in range(0, len(rows), _PIECE):
+        await run_inserts(database, COLLECTION, rows[start : start + _PIECE], session)
+    await _mark_accounts(database, rows, session)
+
+
+async def change_choices(
+    database: Database, before: DecidingLink, after: DecidingLink, session: MongoSession
+) -> None:
+    """Store the rules and variants that are new, or have another name."""
+    rows = [as_document(one) for one in {*_choices(after)} - {*_choices(before)}]
+    updates = [
+        {"q": {"_id": row["_id"], "link_id": after.id}, "u": {"$set": row}, "upsert": True}
+        for row in rows
+    ]
+    await run_updates(database, COLLECTION, updates, session)
+    await _mark_accounts(database, rows, session)
+
+
+async def _mark_accounts(
+    database: Database, rows: Sequence[Mapping[str, Any]], session: MongoSession
+) -> None:
+    """Tell that the accounts have links that decide: reports have more columns for them."""
+    for account_id in {row["account_id"] for row in rows}:
         first = {"_id": account_id, DECIDES: {"$ne": True}}
         decides = {"$set": {DECIDES: True}}
         await database["accounts"].update_one(first, decides, session=session)
-
-
-def _update(choice: Choice) -> dict[str, Any]:
-    same = {"_id": choice.id, "link_id": choice.link_id}
-    return {"q": same, "u": {"$set": as_document(choice)}, "upsert": True}
 
 
 def _choices(link: DecidingLink) -> Iterator[Choice]:

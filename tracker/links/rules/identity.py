@@ -84,8 +84,9 @@ class _Ids:
     def _id(self, at: str, kind: str, sent: _Sent, present: Sequence[Rule | Variant]) -> UUID:
         found: UUID | None = sent.get("id")
         if found is None:
-            named = (one.id for one in present if one.name == sent["name"])
-            found = next((one for one in named if one not in self.used | self._asked), new_id())
+            named = [one.id for one in present if one.name == sent["name"]]
+            free = (one for one in named if one not in self.used and one not in self._asked)
+            found = next(free, None) or new_id()
         elif found not in self._known.choices or self._known.choices[found].kind != kind:
             raise BadRequest(f"{at}.id: no {kind} of this link has or had it")
         elif found in self.used:

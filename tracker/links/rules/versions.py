@@ -11,7 +11,7 @@ from tracker.access.principal import Actor
 from tracker.clock import now
 from tracker.ids import new_id
 from tracker.links.rules.choices import COLLECTION as CHOICES
-from tracker.links.rules.choices import Choice, DecidingLink, keep_choices
+from tracker.links.rules.choices import Choice, DecidingLink, change_choices
 from tracker.links.rules.identity import Known
 from tracker.links.rules.rule import Deciding, Rule, Split
 from tracker.stores.mongodb.database import MongoDB
@@ -69,14 +69,10 @@ async def keep_versions(
 
     A revision is a link before and after.
     """
-    changed = [
-        (before, after)
-        for before, after in revisions
-        if (before.rules, before.split) != (after.rules, after.split)
-    ]
-    for before, _ in changed:
-        await _keep(database, before, actor, session)
-    await keep_choices(database, [after for _, after in changed], session)
+    for before, after in revisions:
+        if (before.rules, before.split) != (after.rules, after.split):
+            await _keep(database, before, actor, session)
+            await change_choices(database, before, after, session)
 
 
 async def _keep(
