@@ -3,7 +3,7 @@
 import orjson
 import pytest
 
-from tests.factories import create_share
+from tests.factories import create_link, create_share
 from tests.http.serving import client_of
 from tests.waiting import eventually
 from tests.web.client import HOST
@@ -14,7 +14,8 @@ DAYS = {"from": "2026-01-30", "to": "2026-01-31"}
 
 
 @pytest.mark.parametrize(
-    "path", ["/api/reports", "/api/reports/overview", "/api/reports/values", "/api/shared"]
+    "path",
+    ["/api/reports", "/api/reports/overview", "/api/reports/values", "/api/shared", "/experiment"],
 )
 async def test_a_report_ends_with_its_client(world: World, path: str) -> None:
     permits = Permits("report", "reports", PermitLimits(1, 1, 5, 5), 30)
@@ -33,6 +34,9 @@ async def test_a_report_ends_with_its_client(world: World, path: str) -> None:
     if path == "/api/reports/values":
         method, content = "GET", b""
         path += f"?accountId={world.account.id}&dimension=country"
+    if path == "/experiment":
+        link = await create_link(world.services, world.account.id)
+        method, content, path = "GET", b"", f"/api/short-links/{link.id}/experiment"
     head = "\r\n".join([f"{method} {path} HTTP/1.1", *lines, f"Content-Length: {len(content)}"])
     async with permits.permit(world.account.id, 60):
         async with client_of(world.client.port) as connection:
