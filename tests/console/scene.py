@@ -14,6 +14,7 @@ from tests.factories import (
     create_webhook,
     make_click,
     make_conversion,
+    make_split,
 )
 from tracker.access.principal import Author
 from tracker.access.roles import Role
@@ -21,6 +22,7 @@ from tracker.clock import now, now_ms
 from tracker.ids import new_id
 from tracker.imports.rows import ImportRow
 from tracker.imports.store import Import
+from tracker.links.rules.rule import Condition, QueryMatch, Rule, Split, TimeMatch
 from tracker.service.services import Services
 from tracker.uploads.forms import Row
 from tracker.uploads.store import Upload
@@ -52,6 +54,8 @@ async def create_scene(services: Services, account_id: UUID) -> Scene:
         f"https://shop.example/offer?a={HOSTILE}&utm_source={HOSTILE}",
         internal_name=HOSTILE,
         tags=[tag.id],
+        rules=[_rule()],
+        split=_split(),
     )
     domain = await services.links.domains.create(account_id, "go.example.com")
     services.links.unknown_paths.record(domain.id.hex, HOSTILE, HOSTILE, "192.0.2.1")
@@ -105,6 +109,19 @@ async def create_scene(services: Services, account_id: UUID) -> Scene:
     await services.imports.rows.put(imported.id, [row])
     upload_id = await _upload(services, account_id)
     return Scene(link.id, webhook.id, EVENT_ID, imported.id, domain.id, upload_id)
+
+
+def _split() -> Split:
+    split = make_split()
+    variants = [msgspec.structs.replace(one, name=HOSTILE) for one in split.variants]
+    return msgspec.structs.replace(split, variants=variants)
+
+
+def _rule() -> Rule:
+    """Return a rule that leads to a split."""
+    values = QueryMatch(key="q", values=[HOSTILE])
+    conditions = [Condition(query=values), Condition(time=TimeMatch(zone="UTC", weekdays=[1]))]
+    return Rule(id=new_id(), name=HOSTILE, conditions=conditions, split=_split())
 
 
 async def _upload(services: Services, account_id: UUID) -> UUID:

@@ -2,8 +2,9 @@
 
 from typing import Any, Final
 
-from playwright.async_api import expect
+from playwright.async_api import Page, expect
 
+from tests.console.accessibility import assert_accessible
 from tests.console.conftest import OpenConsole
 from tests.conversions.scene import applied
 from tests.factories import (
@@ -11,18 +12,190 @@ from tests.factories import (
     make_click,
     make_split,
 )
+from tracker.access.roles import Role
 from tracker.accounts.accounts import Account
 from tracker.clock import now_ms
 from tracker.ids import new_id
-from tracker.links.rules.rule import Condition, Rule
+from tracker.links.link import Link
+from tracker.links.rules.rule import Condition, QueryMatch, Rule
 from tracker.service.services import Services
 
+LANDING: Final = "https://shop.example/"
 GERMANS: Final = Rule(
     id=new_id(),
     name="Germans",
     conditions=[Condition(country=["DE"])],
     destination_url="https://de.example/",
 )
+MAIL: Final = Rule(
+    id=new_id(),
+    name="Mail",
+    conditions=[Condition(query=QueryMatch(key="src", values=["mail"]))],
+    destination_url="https://mail.example/",
+)
+
+MOST_TABS: Final = 200
+
+FOCUSED: Final = """() => {
+  const { ariaLabel, labels, textContent } = document.activeElement;
+  return (ariaLabel ?? labels?.[0]?.textContent ?? textContent).trim();
+}"""
+
+
+async def tab_to(page: Page, name: str, key: str = "Tab") -> None:
+    """Move the focus by keyboard to the next element of a name."""
+    for _ in range(MOST_TABS):
+        await page.keyboard.press(key)
+        if await page.evaluate(FOCUSED) == name:
+            return
+    raise AssertionError(f"the keyboard does not reach {name!r}")
+
+
+async def enter(page: Page, fields: dict[str, str]) -> None:
+    """Type texts into fields, in the order of the page. A choice takes what begins so."""
+    for name, text in fields.items():
+        await tab_to(page, name)
+        await page.keyboard.type(text)
+
+
+async def add_rule(page: Page, number: int, name: str, fields: dict[str, str]) -> None:
+    await tab_to(page, "Add a rule")
+    await page.keyboard.press("Enter")
+    await expect(page.get_by_label(f"Name of rule {number}")).to_be_focused()
+    await page.keyboard.press("Control+a")
+    await page.keyboard.type(name)
+    await enter(page, fields | {"Destination": f"{name.lower()}.example"})
+
+
+async def stored(services: Services, link: Link) -> Link:
+    found = await services.links.links.find(link.id)
+    assert found is not None
+    return found
+
+
+async def test_five_rules_are_made_tried_saved_and_undone_by_keyboard_alone(
+    open_console: OpenConsole, services: Services, account: Account
+) -> None:
+    link = await create_link(services, account.id, "spring", LANDING)
+    kind = "Kind of condition 1"
+    # Rules that are not complete yet are refused when they are tried.
+    async with open_console(f"/console/links/{link.id}/rules", "400 (Bad Request)") as page:
+        await expect(page.get_by_text("No rule holds")).to_be_visible()
+        await add_rule(page, 1, "Germany", {"Country": "de"})
+        await add_rule(page, 2, "Phones", {kind: "Sy", "Add to System": "iOS"})
+        await add_rule(page, 3, "Mail", {kind: "Pa", "Parameter": "src", "Values": "mail"})
+        await add_rule(page, 4, "Noon", {kind: "T", "From": "12:00", "Until": "13:00"})
+        await add_rule(page, 5, "Others", {kind: "La", "Holds if it": "is not", "Language": "es"})
+        await tab_to(page, "Up, rule 5", "Shift+Tab")
+        await page.keyboard.press("Enter")
+        await expect(page.get_by_role("button", name="Up, rule 4")).to_be_focused()
+        tester = page.get_by_role("region", name="Try it")
+        await tab_to(page, "Languages")
+        await page.keyboard.type("fr")
+        await expect(tester).to_contain_text("Rule 4 decides")
+        await expect(tester.get_by_role("listitem").first).to_contain_text("fails at condition 1")
+        await tab_to(page, "Query")
+        await page.keyboard.type("src=mail")
+        await expect(tester).to_contain_text("Rule 3 decides")
+        await expect(tester.get_by_role("link")).to_have_attribute(
+            "href", "https://mail.example?src=mail"
+        )
+        await assert_accessible(page)
+        await tab_to(page, "Save", "Shift+Tab")
+        await page.keyboard.press("Enter")
+        await expect(page.get_by_text("Saved", exact=True)).to_be_visible()
+        saved = await stored(services, link)
+        names = ["Germany", "Phones", "Mail", "Others", "Noon"]
+        assert [rule.name for rule in saved.rules] == names
+        assert saved.rules[0].conditions[0].country == ["DE"]
+        assert saved.rules[1].conditions[0].os == ["iOS"]
+        assert saved.rules[3].conditions[0].not_
+        await tab_to(page, "Undo")
+        await page.keyboard.press("Enter")
+        await expect(page.get_by_text("Restored", exact=True)).to_be_visible()
+        await expect(page.get_by_text("No rule holds")).to_be_visible()
+        assert (await stored(services, link)).rules == []
+        await page.get_by_role("button", name="Restore what was replaced").first.click()
+        await expect(page.get_by_label("Name of rule 5")).to_have_value("Noon")
+    assert (await stored(services, link)).rules == saved.rules
+
+
+async def test_what_is_refused_is_marked_where_it_is_and_what_is_never_reached_is_told(
+    open_console: OpenConsole, services: Services, account: Account
+) -> None:
+    link = await create_link(services, account.id, rules=[GERMANS, MAIL])
+    async with open_console(f"/console/links/{link.id}/rules", "400 (Bad Request)") as page:
+        wrong = "Rule 2, condition 1, country: must be an ISO 3166-1 alpha-2 code such as DE."
+        second = page.get_by_role("region", name="Rule 2")
+        await second.get_by_label("Kind of condition 1").select_option("Country")
+        await second.get_by_label("Country").fill("DE\nXX")
+        await page.get_by_role("button", name="Save").click()
+        await expect(second.get_by_role("group", name="Condition 1")).to_contain_text(wrong)
+        await expect(page.get_by_role("alert").filter(has_text=wrong).first).to_be_visible()
+        await second.get_by_label("Country").fill("DE,")
+        await page.get_by_role("button", name="Save").click()
+        warning = "Rule 2: is never reached: Rule 1 holds whenever it does"
+        await expect(page.get_by_text(warning)).to_be_visible()
+        await expect(page.get_by_role("alert")).to_have_count(0)
+    assert (await stored(services, link)).rules[1].id == MAIL.id
+
+
+async def test_a_draft_of_rules_outlives_a_reload_and_is_discarded(
+    open_console: OpenConsole, services: Services, account: Account
+) -> None:
+    link = await create_link(services, account.id, rules=[GERMANS, MAIL])
+    async with open_console(f"/console/links/{link.id}/rules") as page:
+        await page.get_by_role("button", name="Remove rule 1").click()
+        await expect(page.get_by_role("button", name="Add a rule")).to_be_focused()
+        await page.reload()
+        await expect(page.get_by_label("Name of rule 1")).to_have_value("Mail")
+        await page.get_by_role("button", name="Discard").click()
+        await expect(page.get_by_label("Name of rule 2")).to_have_value("Mail")
+        await expect(page.get_by_role("button", name="Save")).to_have_count(0)
+
+
+async def test_who_may_not_change_links_reads_and_tries_their_rules(
+    open_console: OpenConsole, services: Services, account: Account
+) -> None:
+    link = await create_link(services, account.id, rules=[GERMANS], split=make_split())
+    await services.links.links.change(link.id, {"rules": [GERMANS, MAIL]})
+    async with open_console(f"/console/links/{link.id}", role=Role.VIEWER) as page:
+        await page.get_by_role("link", name="Edit and try its rules").click()
+        await expect(page.get_by_label("Name of rule 2")).to_be_disabled()
+        await expect(page.get_by_role("button", name="Add a rule")).to_be_disabled()
+        await expect(page.locator(".history > li")).to_have_count(1)
+        await expect(page.get_by_role("button", name="Restore")).to_have_count(0)
+        tester = page.get_by_role("region", name="Try it")
+        await tester.get_by_label("Country").fill("DE")
+        await expect(tester).to_contain_text("Rule 1 decides")
+
+
+async def test_visitors_are_split_into_variants_with_weights(
+    open_console: OpenConsole, services: Services, account: Account
+) -> None:
+    link = await create_link(services, account.id, "spring", LANDING, rules=[GERMANS])
+    # Rules that are not complete yet are refused when they are tried.
+    async with open_console(f"/console/links/{link.id}/rules", "400 (Bad Request)") as page:
+        rule = page.get_by_role("region", name="Rule 1")
+        await rule.get_by_label("Split these visitors").check()
+        await rule.get_by_label("Destination of variant 2").fill("https://red.example/")
+        await rule.get_by_label("Weight of variant 2").fill("150")
+        await expect(rule).to_contain_text("75%")
+        await rule.get_by_role("button", name="Add a variant").click()
+        await rule.get_by_role("button", name="Remove variant 3").click()
+        await page.get_by_role("button", name="Save").click()
+        trial = rule.get_by_role("link", name="Try it").last
+        await expect(trial).to_be_visible()
+        href = await trial.get_attribute("href")
+        saved = (await stored(services, link)).rules[0].split
+        assert saved is not None
+        assert [one.weight for one in saved.variants] == [50, 150]
+        assert saved.variants[0].destination_url == GERMANS.destination_url
+        assert href == f"{services.settings.base_url}/c/spring?variant={saved.variants[1].id}"
+        await rule.get_by_label("Split these visitors").uncheck()
+        await page.get_by_role("button", name="Save").click()
+        await expect(page.locator(".history > li")).to_have_count(2)
+    assert (await stored(services, link)).rules == [GERMANS]
 
 
 async def test_reports_count_by_rules_and_variants_once_the_account_has_any(

@@ -12,7 +12,14 @@ const { Facts } = await import("console/pages/link");
 const { columns } = await import("console/pages/links");
 
 const LINK = { internal_name: "Spring", notes: "Mine", destination_url: "https://a.example/" };
-const LISTED = { ...LINK, id: "1", short_url: "https://t.example/c/a", tags: [], active: true };
+const LISTED = {
+  ...LINK,
+  id: "1",
+  short_url: "https://t.example/c/a",
+  tags: [],
+  rules: [],
+  active: true,
+};
 
 /** Return the texts of an element, with those of its components that use no hooks. */
 function textsIn(element) {

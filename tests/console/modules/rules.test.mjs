@@ -32,10 +32,18 @@ test("shares are of active weights, and none of none", () => {
   assert.deepEqual(sharesOf([{ weight: 0, active: true }]), [0]);
 });
 
-test("rules are sent as they came, and new ones without the key of the page", () => {
-  const stored = { destination_url: "https://a.example", rules: [{ id: "1" }], split: null };
-  assert.deepEqual(sentRules(rulesOf({ ...stored, slug: "a" })), stored);
-  assert.deepEqual(sentRules({ rules: [{ key: 0.5, name: "a" }] }), { rules: [{ name: "a" }] });
+test("rules are sent without the keys of the page, and a destination only if it changed", () => {
+  const link = {
+    destination_url: "https://a.example",
+    slug: "a",
+    rules: [{ id: "1" }],
+    split: null,
+  };
+  const fields = rulesOf(link);
+  const { destination_url: _, ...sent } = fields;
+  assert.deepEqual(sentRules(fields, link), sent);
+  const changed = { ...fields, destination_url: "b.example", rules: [{ key: 0.5, name: "a" }] };
+  assert.deepEqual(sentRules(changed, link), { ...changed, rules: [{ name: "a" }] });
 });
 
 test("the place of an error is named as the page numbers it", () => {

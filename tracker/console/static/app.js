@@ -18,6 +18,7 @@ const ROUTES = [
   ["/console/live", "console/pages/live"],
   ["/console/links", "console/pages/links"],
   ["/console/links/:id", "console/pages/link"],
+  ["/console/links/:id/rules", "console/pages/link-rules"],
   ["/console/imports", "console/pages/imports"],
   ["/console/imports/:id", "console/pages/import"],
   ["/console/conversions", "console/pages/conversions"],

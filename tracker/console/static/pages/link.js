@@ -28,6 +28,7 @@ import { State, usedOptions } from "console/links/options";
 import { QrCode } from "console/links/qr";
 import { UTM } from "console/links/utm";
 import { Report } from "console/pages/overview";
+import { RulesSummary } from "console/rules/summary";
 
 const LinkDialog = lazy("console/links/form", "LinkDialog");
 const CLICKS = 15;
@@ -152,6 +153,11 @@ export function Facts({ link }) {
       )}
       <dt>Destination</dt>
       <dd><${OutLink} url=${link.destination_url} /></dd>
+      <dt>Rules</dt>
+      <dd>
+        ${(link.rules.length > 0 || link.split) && html`<${RulesSummary} link=${link} />`}
+        <a href="/console/links/${link.id}/rules">Edit and try its rules</a>
+      </dd>
       ${UTM.map(
         ([name, label]) =>
           link[name] !== null &&

@@ -6,9 +6,9 @@ import { session } from "console/core/session";
 /**
  * Keep the fields of a form as a draft. `name` tells drafts apart, such as "link:new".
  *
- * Return {fields, set, change, dirty, clear}: `set("slug")` is a handler for the field `slug`,
- * `change({slug, tags})` changes several, and `clear()` forgets the draft. Secrets do not belong
- * here.
+ * Return {fields, set, change, dirty, clear, reset}: `set("slug")` is a handler for the field `slug`,
+ * `change({slug, tags})` changes several, `clear()` forgets the draft, and `reset(fields)` has what
+ * was saved in its place. Secrets do not belong here.
  */
 export function useDraft(name, initial) {
   const key = `draft:${session.value?.account.id}:${name}`;
@@ -20,12 +20,13 @@ export function useDraft(name, initial) {
       return changed;
     });
   const set = (field) => (value) => change({ [field]: value });
-  const clear = () => {
+  const reset = (saved) => {
     sessionStorage.removeItem(key);
-    setFields(initial);
+    setFields(saved);
   };
+  const clear = () => reset(initial);
   const dirty = Object.keys(fields).some((field) => !same(fields[field], initial[field]));
-  return { fields, set, change, dirty, clear };
+  return { fields, set, change, dirty, clear, reset };
 }
 
 function stored(key) {

@@ -37,11 +37,14 @@ export function targetText({ destination_url: url, split }) {
   return split.variants.map(({ name }, number) => `${name} ${shares[number]}`).join(", ");
 }
 
-/** Return what a form has of a link's rules; `sentRules` returns it as the API takes it. */
+/** Return what a form has of a link's rules. */
 export const rulesOf = ({ destination_url, rules, split }) => ({ destination_url, rules, split });
 
-export function sentRules({ rules, ...others }) {
-  return { ...others, rules: rules.map(({ key: _, ...rule }) => rule) };
+/** Return the fields of the form of a link as the API takes them. */
+export function sentRules({ destination_url, rules, split }, link) {
+  const sent = { rules: rules.map(({ key: _, ...rule }) => rule), split };
+  // An old destination may break a newer rule.
+  return destination_url === link.destination_url ? sent : { ...sent, destination_url };
 }
 
 /** Return the place that a path names: "Rule 4, condition 1" of `rules[3].conditions[0]`. */
