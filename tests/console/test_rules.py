@@ -2,14 +2,17 @@
 
 from typing import Any, Final
 
+import msgspec
 from playwright.async_api import Page, expect
 
 from tests.console.accessibility import assert_accessible
 from tests.console.conftest import OpenConsole
 from tests.conversions.scene import applied
 from tests.factories import (
+    create_event_config,
     create_link,
     make_click,
+    make_conversion,
     make_split,
 )
 from tracker.access.roles import Role
@@ -160,6 +163,7 @@ async def test_who_may_not_change_links_reads_and_tries_their_rules(
     link = await create_link(services, account.id, rules=[GERMANS], split=make_split())
     await services.links.links.change(link.id, {"rules": [GERMANS, MAIL]})
     async with open_console(f"/console/links/{link.id}", role=Role.VIEWER) as page:
+        await expect(page.get_by_role("button", name="End at a")).to_have_count(0)
         await page.get_by_role("link", name="Edit and try its rules").click()
         await expect(page.get_by_label("Name of rule 2")).to_be_disabled()
         await expect(page.get_by_role("button", name="Add a rule")).to_be_disabled()
@@ -196,6 +200,43 @@ async def test_visitors_are_split_into_variants_with_weights(
         await page.get_by_role("button", name="Save").click()
         await expect(page.locator(".history > li")).to_have_count(2)
     assert (await stored(services, link)).rules == [GERMANS]
+
+
+async def test_an_experiment_is_read_and_ended_at_the_better_variant(
+    open_console: OpenConsole, services: Services, account: Account
+) -> None:
+    split = make_split(blue=1, red=1)
+    link = await create_link(services, account.id, rules=[GERMANS], split=split)
+    config = await create_event_config(services, account.id)
+    records: list[Any] = []
+    for variant, conversions in zip(split.variants, (2, 30), strict=True):
+        for number in range(40):
+            click = make_click(
+                account.id,
+                link_id=link.id.bytes,
+                at=now_ms(),
+                address=f"198.51.{conversions}.{number}",
+                variant_id=variant.id.bytes,
+            )
+            records.append(click)
+            if number < conversions:
+                sale = make_conversion(
+                    len(records), click.id, at=click.at, account_id=click.account_id
+                )
+                records.append(msgspec.structs.replace(sale, event_config_id=config.id.bytes))
+    await applied(services, records)
+    async with open_console(f"/console/links/{link.id}") as page:
+        rows = page.get_by_role("table", name="Variants").locator("tbody tr")
+        await expect(rows.first).to_contain_text("5% (1.4% to 16.5%)")
+        await expect(rows.last).to_contain_text("75% (59.8% to 85.8%)")
+        await expect(rows.last).to_contain_text("converts more")
+        await expect(page.get_by_text("finds winners by chance")).to_be_visible()
+        await assert_accessible(page)
+        await page.get_by_role("button", name="End at red").click()
+        await expect(page.get_by_role("heading", name="Experiment")).to_have_count(0)
+        await expect(page.locator(".facts")).to_contain_text("https://red.example/")
+    ended = await stored(services, link)
+    assert (ended.split, ended.destination_url) == (None, "https://red.example/")
 
 
 async def test_reports_count_by_rules_and_variants_once_the_account_has_any(

@@ -30,6 +30,7 @@ import { UTM } from "console/links/utm";
 import { Report } from "console/pages/overview";
 import { RulesSummary } from "console/rules/summary";
 
+const Experiment = lazy("console/rules/experiment", "Experiment");
 const LinkDialog = lazy("console/links/form", "LinkDialog");
 const CLICKS = 15;
 const POLL_MS = 1_000;
@@ -72,6 +73,11 @@ export default function Link({ params }) {
       <${Facts} link=${link.data} />
       <section class="card"><h2>QR code</h2><${QrCode} link=${link.data} /></section>
     </div>
+    ${
+      can("reports:read") &&
+      [link.data, ...link.data.rules].some(({ split }) => split) &&
+      html`<${Experiment} link=${link.data} onChanged=${changed} />`
+    }
     ${
       can("reports:read") &&
       html`<section class="stack">
