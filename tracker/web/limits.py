@@ -68,7 +68,7 @@ MAX_REPORT_DAYS: Final = 731
 """The limit of days in a report: two years, one of them a leap year."""
 
 MAX_PANELS: Final = 25
-"""The limit of the dimensions in an overview: more than there are."""
+"""The limit of the dimensions in an overview: all but own parameters, or some of both."""
 
 MAX_PANEL_ROWS: Final = 250
 """The limit of rows of a panel: all hours of a week, or all countries of a map."""
