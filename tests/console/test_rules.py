@@ -44,6 +44,15 @@ FOCUSED: Final = """() => {
   return (ariaLabel ?? labels?.[0]?.textContent ?? textContent).trim();
 }"""
 
+NOTE_SIGNALS: Final = """
+window.signals = [];
+const { fetch } = window;
+window.fetch = (url, options) => {
+  if (url.endsWith("/decide")) signals.push(options.signal);
+  return fetch(url, options);
+};
+"""
+
 
 async def tab_to(page: Page, name: str, key: str = "Tab") -> None:
     """Move the focus by keyboard to the next element of a name."""
@@ -141,6 +150,25 @@ async def test_what_is_refused_is_marked_where_it_is_and_what_is_never_reached_i
         await expect(page.get_by_text(warning)).to_be_visible()
         await expect(page.get_by_role("alert")).to_have_count(0)
     assert (await stored(services, link)).rules[1].id == MAIL.id
+
+
+async def test_an_older_question_of_the_tester_is_aborted(
+    open_console: OpenConsole, services: Services, account: Account
+) -> None:
+    link = await create_link(services, account.id, rules=[GERMANS])
+    async with open_console("/console/links") as page:
+        await page.add_init_script(NOTE_SIGNALS)
+        await page.goto(f"/console/links/{link.id}/rules")
+        tester = page.get_by_role("region", name="Try it")
+        await expect(tester).to_contain_text("country is not known")
+        await page.route("**/decide", lambda _: None)  # without an answer
+        async with page.expect_request("**/decide"):
+            await tester.get_by_label("Country").fill("FR")
+        await page.unroute("**/decide")
+        await tester.get_by_label("Country").fill("AT")
+        await expect(tester).to_contain_text("country is AT")
+        aborted: list[bool] = await page.evaluate("signals.map(({aborted}) => aborted)")
+    assert aborted[-2:] == [True, False]
 
 
 async def test_a_draft_of_rules_outlives_a_reload_and_is_discarded(
