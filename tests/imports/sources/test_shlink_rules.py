@@ -105,3 +105,10 @@ def test_a_destination_of_another_scheme_and_rules_beyond_the_limit_are_left_out
     [scheme, beyond] = found.losses
     assert "must be an absolute http or https URL" in scheme.reason
     assert "at most 20 rules" in beyond.reason
+
+
+def test_rules_beyond_the_size_of_a_link_are_left_out() -> None:
+    url = f"https://ex.test/{'x' * 2000}"
+    found = rules_of([rule(condition("query-param", str(n), "q"), url=url) for n in range(18)])
+    assert len(found.rules) == 15
+    assert all("at most 32,768 bytes of JSON" in loss.reason for loss in found.losses)

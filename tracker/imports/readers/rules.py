@@ -15,7 +15,7 @@ from tracker.clicks.country import COUNTRIES
 from tracker.errors import BadRequest
 from tracker.imports.item import Loss
 from tracker.imports.readers.fields import Record
-from tracker.links.api.rule_checks import check_rules
+from tracker.links.api.rule_checks import check_rules, check_size
 from tracker.links.api.rule_schema import MAX_NAME_CHARACTERS, MAX_VALUES, RuleIn, SplitIn
 from tracker.links.rules.rule import MAX_RULES
 
@@ -45,7 +45,8 @@ class SourceRules:
             raise BadRequest(f"a link has at most {MAX_RULES} rules")
         sent = {"name": name[:MAX_NAME_CHARACTERS], "conditions": list(conditions)}
         rule = msgspec.convert({**sent, "destination_url": url}, RuleIn)
-        check_rules([*self.rules, rule], UNSET)
+        check_rules([rule], UNSET)
+        check_size([*self.rules, rule], self.split)
         return rule
 
     def add_systems(self, record: Record, systems: Mapping[str, str]) -> None:
@@ -75,12 +76,13 @@ class SourceRules:
         ]
         try:
             split = msgspec.convert({"variants": sent}, SplitIn)
-            check_rules(self.rules, split)
+            check_rules(UNSET, split)
+            check_size(self.rules, split)
         except (BadRequest, msgspec.ValidationError) as error:
             self._lose(field, error, ", ".join(f"{url} {weight}" for url, weight in shares))
         else:
             self.split = split
 
     def _lose(self, field: str, why: object, what: str) -> None:
-        rule = str(why).removeprefix(f"rules[{len(self.rules)}].")[:_MAX_WHY_CHARACTERS]
+        rule = str(why).removeprefix("rules[0].")[:_MAX_WHY_CHARACTERS]
         self.losses.append(Loss(field, f"left out ({rule}): {what}"))

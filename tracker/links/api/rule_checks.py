@@ -55,8 +55,7 @@ def parts(rules: Rules, split: LinkSplit) -> Iterator[tuple[str, RuleIn | Varian
 
 def check_rules(rules: Rules, split: LinkSplit) -> None:
     """Raises BadRequest if a rule or split breaks a rule."""
-    if len(msgspec.json.encode((rules or (), split or None))) > MAX_BYTES:
-        raise BadRequest(f"rules: with split at most {MAX_BYTES:,} bytes of JSON")
+    check_size(rules, split)
     for at, part in parts(rules, split):
         part.name = trimmed(f"{at}name", part.name, MAX_NAME_CHARACTERS)
         if isinstance(part.destination_url, str):
@@ -68,6 +67,12 @@ def check_rules(rules: Rules, split: LinkSplit) -> None:
             raise BadRequest(f"rules[{number}]: needs exactly one of destination_url, split")
         for position, condition in enumerate(rule.conditions):
             _check_condition(f"rules[{number}].conditions[{position}]", condition)
+
+
+def check_size(rules: Rules, split: LinkSplit) -> None:
+    """Raises BadRequest if they are too large for a link."""
+    if len(msgspec.json.encode((rules or (), split or None))) > MAX_BYTES:
+        raise BadRequest(f"rules: with split at most {MAX_BYTES:,} bytes of JSON")
 
 
 def _check_condition(at: str, condition: RuleCondition) -> None:
