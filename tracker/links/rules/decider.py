@@ -11,7 +11,7 @@ import msgspec
 
 from tracker.links.rules.draw import Draw, first_active
 from tracker.links.rules.matching import Test, test_of
-from tracker.links.rules.rule import Deciding, Rule, Split
+from tracker.links.rules.rule import Condition, Deciding, Rule, Split
 from tracker.links.rules.visitor import Visitor
 
 
@@ -32,6 +32,8 @@ class _Target:
     Bots draw no variant and get `bots_url`; so does everybody if no variant has a weight.
     """
 
+    __slots__ = ("_draw", "undrawn")
+
     def __init__(self, rule_id: bytes | None, bots_url: str, split: Split | None) -> None:
         self.undrawn = Decision(bots_url, rule_id)
         self._draw = None if split is None else Draw(split)
@@ -49,9 +51,9 @@ class Decider:
     """The compiled rules of a link whose own destination is `destination_url`."""
 
     def __init__(self, deciding: Deciding, destination_url: str) -> None:
-        self._tests = [tuple(map(test_of, rule.conditions)) for rule in deciding.rules]
-        targets = [_target(rule, destination_url) for rule in deciding.rules]
-        self._rules = list(zip(map(_all, self._tests), targets, strict=True))
+        self._tests = [_tests_of(rule.conditions) for rule in deciding.rules]
+        self._holds = tuple(holds for holds, _ in self._tests)
+        self._targets = [_target(rule, destination_url) for rule in deciding.rules]
         self._own = _Target(None, destination_url, deciding.split)
         self._variants = {
             str(one.id): Decision(
@@ -62,9 +64,9 @@ class Decider:
         }
 
     def decide(self, visitor: Visitor) -> Decision:
-        for holds, target in self._rules:
+        for number, holds in enumerate(self._holds):
             if holds(visitor):
-                return target.decide(visitor)
+                return self._targets[number].decide(visitor)
         return self._own.decide(visitor)
 
     def variant(self, variant_id: str) -> Decision | None:
@@ -73,7 +75,24 @@ class Decider:
 
     def failures(self, visitor: Visitor) -> list[int | None]:
         """Return for each rule its first condition that does not hold; None if all hold."""
-        return [_first_failed(tests, visitor) for tests in self._tests]
+        return [_first_failed(tests, visitor) for _, tests in self._tests]
+
+
+def _tests_of(conditions: Sequence[Condition]) -> tuple[Test, Sequence[Test]]:
+    encoded = _ENCODER.encode(conditions)
+    return (_shared_tests if len(encoded) <= _SHARED_BYTES else _tests)(encoded)
+
+
+def _tests(conditions: bytes) -> tuple[Test, Sequence[Test]]:
+    """Return the test of a rule, and the tests of its conditions."""
+    tests = [test_of(one) for one in _CONDITIONS_DECODER.decode(conditions)]
+    return _all(tests), tests
+
+
+_SHARED_BYTES: Final = 500
+_shared_tests = lru_cache(maxsize=2_000)(_tests)
+"""Rules of many links share short conditions: else 900 busy links with ten rules miss the
+processor's cache, and a click takes 6 µs more."""
 
 
 def _all(tests: Sequence[Test]) -> Test:
@@ -104,6 +123,7 @@ def _first_failed(tests: Sequence[Test], visitor: Visitor) -> int | None:
 
 _ENCODER: Final = msgspec.msgpack.Encoder()
 _DECODER: Final = msgspec.msgpack.Decoder(Deciding)
+_CONDITIONS_DECODER: Final = msgspec.msgpack.Decoder(list[Condition])
 
 
 def encoded(deciding: Deciding) -> bytes | None:
