@@ -110,8 +110,8 @@ async def test_a_report_of_too_many_values_is_refused_first_look_or_later(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     history = await made(services, Random(11))
-    query = query_of(history, "utm_campaign")
-    rule = r"^report: these days have more than 2 values of utm_campaign; ask for fewer days$"
+    query = query_of(history, "parameter_0")
+    rule = r"^report: these days have more than 2 values of parameter:sub1; ask for fewer days$"
     with monkeypatch.context() as patch:
         patch.setattr(limits, "MAX_ROWS", 2)
         with pytest.raises(BadRequest, match=rule):

@@ -18,7 +18,7 @@ from tracker.reports.columns import (
     Columns,
 )
 from tracker.reports.counted import dimensions_in, of_kind
-from tracker.reports.dimensions import DOCUMENT_KINDS, HOUR, LINK, DocumentKind
+from tracker.reports.dimensions import DOCUMENT_KINDS, HOUR, LINK, OWN_PREFIX, DocumentKind
 from tracker.reports.joint_counts.documents import DocumentScans
 from tracker.reports.joint_counts.report_run import RecentKey, ReportRun
 from tracker.reports.joint_counts.scan import with_missing
@@ -77,6 +77,14 @@ class CountSources:
         await self._run.memory.take(size)
         return await self.joint.find(ids.values(), names, self._run.latest)
 
+    def check_rows(self, names: Sequence[str], rows: int) -> None:
+        """Check that they fit in memory. Raises BadRequest otherwise."""
+        if rows > limits.MAX_ROWS:
+            own = {column: f"{OWN_PREFIX}{name}" for name, column in self.scope.own.items()}
+            by = " and ".join(own.get(name, name) for name in names)
+            rule = f"more than {limits.MAX_ROWS:,} values of {by}; ask for fewer days"
+            raise BadRequest(f"report: these days have {rule}")
+
     async def valid_tables(
         self,
         ids: Mapping[Period, JointId],
@@ -93,7 +101,7 @@ class CountSources:
         }
         rows = sum(found.rows() for found in valid.values())
         if not wanted:
-            check_rows(names, rows)
+            self.check_rows(names, rows)
         return await in_thread_if_large(
             rows, lambda: {period: found.table(wanted) for period, found in valid.items()}
         )
@@ -260,11 +268,3 @@ class CountSources:
 
 def without(name: str, names: Sequence[str]) -> list[str]:
     return [one for one in names if one != name]
-
-
-def check_rows(names: Sequence[str], rows: int) -> None:
-    """Check that they fit in memory. Raises BadRequest otherwise."""
-    if rows > limits.MAX_ROWS:
-        by = " and ".join(names)
-        rule = f"these days have more than {limits.MAX_ROWS:,} values of {by}; ask for fewer days"
-        raise BadRequest(f"report: {rule}")

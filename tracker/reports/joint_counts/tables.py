@@ -25,7 +25,7 @@ from tracker.reports.joint_counts.hour_so_far import STORING_TIME, count_so_far
 from tracker.reports.joint_counts.largest_values import cut, read_to_cut
 from tracker.reports.joint_counts.report_run import ReportRun
 from tracker.reports.joint_counts.scope import ReportScope
-from tracker.reports.joint_counts.sources import CountSources, check_rows, without
+from tracker.reports.joint_counts.sources import CountSources, without
 from tracker.reports.joint_counts.store import (
     ALL,
     CacheBatch,
@@ -110,7 +110,7 @@ class JointTables:
         memory, needed = self._run.memory, self._run.memory.bytes
         async with aclosing(CacheBatch(self._joint)) as batch:
             for group in self._groups(of, [one for one in ids if one not in tables]):
-                check_rows(names, sum(table.rows for table in tables.values()))
+                self._sources.check_rows(names, sum(table.rows for table in tables.values()))
                 some = {one: ids[one] for one in group}
                 if all(one.kind != "hours" and self._is_over(one) for one in group):
                     found = await self._completed(some, names, batch, caches=not are_parts)
