@@ -157,3 +157,6 @@ async def test_a_cost_may_be_of_clicks_by_one_of_the_accounts_own_parameters(wor
     [found] = await listed(world)
     assert (found["filter"], found["name"], found["clicks"]) == (row["filter"], "red", 0)
     assert (await put(world, row)).error == ("rows[0].filter: the account has no parameter sub1")
+    longest = {**row, "filter": {"parameter:place": "a" * 256}}
+    assert (await put(world, longest)).status == 200
+    assert "1 to 256" in (await put(world, {**row, "filter": {"parameter:place": "a" * 257}})).error

@@ -10,6 +10,7 @@ import msgspec
 from msgspec import Meta, field
 
 from tracker.access.principal import Actor
+from tracker.clicks.enrich import MAX_OWN_CHARACTERS
 from tracker.costs.store import Outcome
 from tracker.errors import BadRequest
 from tracker.ids import new_id
@@ -19,7 +20,7 @@ from tracker.reports.filters import Filter
 from tracker.reports.rollups.money import sum_in_billionths
 from tracker.reports.series import MAX_HOURLY_DAYS
 from tracker.syntax.amounts import DECIMALS, checked_amount
-from tracker.web.limits import MAX_REPORT_DAYS
+from tracker.web.limits import MAX_REPORT_DAYS, MAX_TEXT_CHARACTERS
 from tracker.web.schema import AccountId, AccountPage, Timestamp, parse_day, trimmed
 
 MAX_ROWS: Final = 1000
@@ -110,7 +111,8 @@ def _value(name: str, text: str) -> str:
         except ValueError:
             raise ValueError(f"filter.{name}: must be an id") from None
     try:
-        text = trimmed(f"filter.{name}", text)
+        limit = MAX_TEXT_CHARACTERS if name in FILTERS else MAX_OWN_CHARACTERS
+        text = trimmed(f"filter.{name}", text, limit)
     except BadRequest as error:
         raise ValueError(error.message) from None
     return text if filter_.canonical is None else filter_.canonical(text)
