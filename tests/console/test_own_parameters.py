@@ -90,3 +90,15 @@ async def test_a_cost_is_entered_and_a_report_is_shared_by_a_parameter(
         await expect(page.get_by_text("sub1 is red")).to_be_visible()
         card = page.get_by_role("region", name="sub1")
         await expect(card.get_by_role("listitem")).to_contain_text(["red"])
+
+
+async def test_a_view_by_a_parameter_that_was_taken_out_says_so(
+    open_console: OpenConsole, services: Services, account: Account
+) -> None:
+    await services.accounts.accounts.set_parameters(account.id, ["place"])
+    path = "/console/overview?parameter:sub1=red&parameter:place=top"
+    async with open_console(path, "400 (Bad Request)") as page:
+        await expect(page.get_by_text("the account has no parameter sub1")).to_be_visible()
+        await page.get_by_role("button", name="Remove sub1 is red").click()
+        await expect(page.get_by_text("the account has no parameter sub1")).to_be_hidden()
+        await expect(page.get_by_text("place is top")).to_be_visible()

@@ -20,7 +20,14 @@ import { route, setQuery } from "console/core/route";
 import { can, session, today } from "console/core/session";
 import { toast } from "console/core/toasts";
 import { DayInput } from "console/parts/day-input";
-import { CARDS, FILTERS, filterText, ownDimensions, titlesOf } from "console/reports/dimensions";
+import {
+  CARDS,
+  FILTERS,
+  filterText,
+  isOwn,
+  ownDimensions,
+  titlesOf,
+} from "console/reports/dimensions";
 import { RARE, groupOf, measureOf } from "console/reports/measures";
 import {
   DEFAULT_PERIOD,
@@ -71,7 +78,9 @@ export function Report({ title, fixed = {} }) {
     (decides || !DECIDED.includes(panel));
   const own = ownDimensions(parameters);
   const dimensions = [...FILTERS.filter(isShown), ...own];
-  const report = readReport(query, { today: today(), dimensions });
+  // A view may filter by a parameter that the account has no more. Without it, it would show all.
+  const filters = new Set([...dimensions, ...Object.keys(query).filter(isOwn)]);
+  const report = readReport(query, { today: today(), dimensions: filters });
   const cards = [...CARDS.map((panels) => panels.filter(isShown)), ...(own.length ? [own] : [])];
   const body = owned(requestOf(report, cards, fixed));
   const answer = useLoad(
