@@ -1,6 +1,6 @@
 """`verify` finds wrong rollups and `rebuild_rollups` corrects them, as an operator runs them."""
 
-from datetime import timedelta
+from datetime import date, timedelta
 
 import pytest
 from bson import Decimal128
@@ -11,6 +11,7 @@ from tests.factories import AT_MS, create_cost, make_click, make_conversion
 from tests.scripts.conftest import Run, Stored
 from tracker.accounts.accounts import Account
 from tracker.clock import day_of, moment, now
+from tracker.reports.query import ReportQuery
 from tracker.service.services import Services
 from tracker.stores.mongodb import retention
 
@@ -59,6 +60,27 @@ def test_the_parts_of_costs_are_compared_with_their_amounts(
     async def enter() -> None:
         for value in ("none", "no such campaign"):
             await create_cost(services, account.id, first=DAY, last=DAY, value=value)
+
+    io_loop.run_sync(enter)
+    assert run.rows("verify")[0]["differences"] == 0
+
+
+def test_costs_and_counts_by_own_parameters_are_compared_also_after_the_names_change(
+    run: Run, account: Account, services: Services, io_loop: AsyncIOLoop
+) -> None:
+    async def enter() -> None:
+        names = services.accounts.accounts.set_parameters
+        await names(account.id, ["sub1", "zone"])
+        queries = ("sub1=a&zone=1", "sub1=a", "sub1=b", "zone=2", "")
+        await scene.applied(services, [make_click(account.id, query=one) for one in queries])
+        for name, value in (("sub1", "a"), ("zone", "none"), ("zone", "1"), ("sub1", "c")):
+            own = {"filter": f"parameter:{name}", "value": value}
+            await create_cost(services, account.id, first=DAY, last=DAY, **own)
+        await names(account.id, ["sub1", "place"])
+        day = date.fromisoformat(DAY)
+        query = ReportQuery(account_id=account.id, first=day, last=day, group_by="parameter_0")
+        report = await services.reports.reports.run(query)
+        assert report.totals.clicks == 15
 
     io_loop.run_sync(enter)
     assert run.rows("verify")[0]["differences"] == 0
