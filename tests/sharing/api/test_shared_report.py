@@ -203,12 +203,13 @@ async def test_a_share_shows_own_parameters_while_its_account_has_them(world: Wo
     assert (found["filters"], found["shown"]) == ({"parameter:place": ["top"]}, report["shown"])
     [listed] = (await world.api.get(f"/api/shares?accountId={world.account.id}")).json()["rows"]
     assert listed["report"]["filters"]["parameter:place"] == ["top"]
-    await accounts.set_parameters(world.account.id, ["sub1"])
-    refused = await opened(world.client, token)
-    assert (refused.status, refused.error) == (
-        400,
-        "filters.parameter:place: the account has no parameter place",
-    )
+    for left, gone in (
+        ("sub1", "filters.parameter:place: the account has no parameter place"),
+        ("place", "panels[0].groupBy: the account has no parameter sub1"),
+    ):
+        await accounts.set_parameters(world.account.id, [left])
+        refused = await opened(world.client, token)
+        assert (refused.status, refused.error) == (400, gone)
 
 
 @each_case(
