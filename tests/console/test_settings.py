@@ -114,6 +114,8 @@ async def test_the_account_gets_a_currency(
             await expect(form.get_by_text(shown).first).to_be_visible()
         await expect(page.get_by_text("Saved")).to_be_visible()
         await expect(form.get_by_label("Currency")).to_have_value("EUR")
+        await page.get_by_role("link", name="Overview").click()
+        await expect(page.get_by_role("button", name="Currencies")).to_be_visible()
     assert (await services.conversions.account_rules.stored(account.id)).currency == "EUR"
 
 

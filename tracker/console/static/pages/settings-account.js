@@ -81,9 +81,9 @@ function Forms({ account, onChanged }) {
 }
 
 /** Show the account as it is now in the session. */
-function remember({ id, name, time_zone, parameters }) {
+function remember({ id, name, time_zone, currency, parameters }) {
   const accounts = session.value.accounts.map((one) => (one.id === id ? { ...one, name } : one));
-  const account = { ...session.value.account, name, time_zone, parameters };
+  const account = { ...session.value.account, name, time_zone, currency, parameters };
   session.value = { ...session.value, account, accounts };
 }
 
