@@ -36,6 +36,13 @@ def fields_of(positions: Sequence[Position]) -> dict[str, str]:
     return {one.name: field for one, field in named if not one.removed}
 
 
+def field_in(fields: Mapping[str, str], name: str, where: str) -> str:
+    """Return the field of a name. Raises BadRequest, which says `where` it is, if it has none."""
+    if name not in fields:
+        raise BadRequest(f"{where}: the account has no parameter {name:.64}")
+    return fields[name]
+
+
 def positions_in(row: Mapping[str, Any]) -> Positions:
     """Return the positions in an account's document."""
     return tuple(Position(**one) for one in row.get(FIELD, ()))

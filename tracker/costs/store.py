@@ -1,6 +1,6 @@
 """The costs of periods in MongoDB, each with its earlier amounts."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from datetime import date, datetime
 from typing import Any, Final, Literal
 from uuid import UUID
@@ -105,11 +105,11 @@ class Costs:
     async def delete(self, cost_id: UUID) -> None:
         await self._costs.delete_one({"_id": cost_id})
 
-    async def currency_and_parameters(self, account_id: UUID) -> tuple[str | None, Collection[str]]:
-        """Return the account's currency, and the names of its own parameters."""
+    async def currency_and_parameters(self, account_id: UUID) -> tuple[str | None, dict[str, str]]:
+        """Return the account's currency, and the fields of its own parameters."""
         fields = ["currency", parameters.FIELD]
         account = await self._database["accounts"].find_one({"_id": account_id}, fields) or {}
-        return account.get("currency"), parameters.names_of(parameters.positions_in(account))
+        return account.get("currency"), parameters.fields_of(parameters.positions_in(account))
 
 
 def _document(account_id: UUID, sent: PeriodCost, actor: Actor) -> dict[str, Any]:

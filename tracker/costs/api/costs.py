@@ -8,6 +8,7 @@ from uuid import UUID
 import msgspec
 
 from tracker.access.audit import AuditObject, FieldChange
+from tracker.accounts.parameters import field_in
 from tracker.costs.api.schema import (
     MAX_ROWS,
     AmountRecord,
@@ -102,9 +103,8 @@ async def put(call: CostCall[Nothing, PutCosts]) -> StoredCosts:
         if row.currency and not own:
             raise BadRequest(f"rows[{number}].currency: the account has no currency; set it first")
         one = row.stored(own)
-        parameter = one.filter.removeprefix(OWN_PREFIX)
-        if parameter not in (one.filter, *parameters):
-            raise BadRequest(f"rows[{number}].filter: the account has no parameter {parameter:.64}")
+        if (name := one.filter.removeprefix(OWN_PREFIX)) != one.filter:
+            field_in(parameters, name, f"rows[{number}].filter")
         if sent.setdefault(one.key, one) is not one:
             raise BadRequest(f"rows[{number}]: an earlier row has the same period and filter")
     await _check_own(call, list(sent.values()))

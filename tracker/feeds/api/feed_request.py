@@ -5,11 +5,10 @@ from typing import Any, Final, TypeVar
 
 from msgspec import Struct, UnsetType, structs
 
-from tracker.accounts.parameters import fields_of
+from tracker.accounts.parameters import field_in, fields_of
 from tracker.calendar import DEFAULT_ZONE, calendar_of
 from tracker.clock import iso
 from tracker.conversions.corrections.status import is_click_key
-from tracker.errors import BadRequest
 from tracker.feeds.api.schema import FeedAnswer, FeedQuery
 from tracker.feeds.feed import Feed
 from tracker.feeds.filter import FeedFilter, WantedParameter
@@ -67,12 +66,11 @@ async def _wanted_parameters(
     call: FeedCall[Any, Any], own: Iterable[tuple[str, Sequence[str]]]
 ) -> list[WantedParameter]:
     """Raises BadRequest if the account does not have a name."""
-    fields, wanted = await _own_parameters(call), []
-    for name, values in own:
-        if name not in fields:
-            raise BadRequest(f"{OWN_PREFIX}{name}: the account has no parameter {name}")
-        wanted.append(WantedParameter(fields[name], name, values))
-    return wanted
+    fields = await _own_parameters(call)
+    return [
+        WantedParameter(field_in(fields, name, f"{OWN_PREFIX}{name}"), name, values)
+        for name, values in own
+    ]
 
 
 async def _own_parameters(call: FeedCall[Any, Any]) -> dict[str, str]:

@@ -9,7 +9,6 @@ from tracker.accounts import parameters
 from tracker.accounts.time_zones import FIELDS, zones_from_row
 from tracker.calendar import Calendar
 from tracker.clicks.document import OWN_PARAMETERS
-from tracker.errors import BadRequest
 from tracker.links.rules.rule import DECIDES
 from tracker.reports.counted import COUNTED_DIMENSIONS, DECIDED_DIMENSIONS
 from tracker.reports.dimensions import OWN_PREFIX
@@ -44,9 +43,7 @@ class ReportScope(NamedTuple):
         Raises BadRequest, which names the `field`, if it is an own parameter of other accounts.
         """
         own = name.removeprefix(OWN_PREFIX)
-        if own != name and own not in self.own:
-            raise BadRequest(f"{field}: the account has no parameter {own}")
-        return name if own == name else self.own[own]
+        return name if own == name else parameters.field_in(self.own, own, field)
 
     def rollups(self, of: str | None = None) -> dict[str, Any]:
         """Return the filter for its rollups, of the `account` or of each `link`."""
