@@ -39,13 +39,16 @@ class ClientHeaders(msgspec.Struct, frozen=True, gc=False):
         languages: str = "",
     ) -> Self:
         """Cut the headers, which are Latin-1. Missing headers are empty."""
+        if len(languages) > MAX_LANGUAGE_CHARACTERS:
+            # The last one whole: `de;q=0.1` must not be cut to `de`, which everybody prefers.
+            languages = languages[:MAX_LANGUAGE_CHARACTERS].rpartition(",")[0]
         return cls(
             user_agent[:MAX_USER_AGENT_CHARACTERS],
             referrer[:MAX_REFERRER_CHARACTERS],
             purpose[:MAX_USER_AGENT_CHARACTERS],
             edge_country,
             cookies,
-            languages[:MAX_LANGUAGE_CHARACTERS],
+            languages,
         )
 
 

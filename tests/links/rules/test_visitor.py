@@ -4,6 +4,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from tracker.clicks.visit import MAX_LANGUAGE_CHARACTERS, ClientHeaders
 from tracker.links.rules.visitor import Clock, clock_in, preferred_languages
 
 
@@ -35,6 +36,15 @@ def test_languages_of_nearly_the_best_quality_are_preferred(
     header: str, preferred: set[str]
 ) -> None:
     assert preferred_languages(header) == preferred
+
+
+@pytest.mark.parametrize("entry", ["fr;q=0.1", "fr-CA", "a" * 300])
+def test_no_language_of_a_header_that_is_cut_loses_its_quality(entry: str) -> None:
+    whole = preferred_languages(f"de,{entry}")
+    for spaces in range(MAX_LANGUAGE_CHARACTERS):
+        header = f"de,{' ' * spaces}{entry}"
+        cut = ClientHeaders.from_headers("", "", "", "", languages=header).languages
+        assert preferred_languages(cut) in ({"de"}, whole)
 
 
 @pytest.mark.parametrize(

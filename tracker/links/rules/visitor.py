@@ -21,7 +21,7 @@ WITHIN: Final = 0.1
 MAX_LANGUAGES: Final = 20
 MAX_TAG_CHARACTERS: Final = 35
 CACHED_LANGUAGES: Final = 1_000
-"""Headers, of up to 9 KB each if somebody tries. A cached one takes 0.1 µs, parsing it 3."""
+"""A cached header takes 0.1 µs, parsing it 3."""
 
 _TAG: Final = re.compile(r"[a-z]{1,8}(?:-[a-z0-9]{1,8})*")
 
