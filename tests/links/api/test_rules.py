@@ -182,6 +182,15 @@ async def test_a_broken_rule_is_named_with_its_path(
     assert many.error.startswith(f"links[1].{error}")
 
 
+async def test_rules_and_split_are_measured_together_whichever_is_sent(world: World) -> None:
+    long = LANDING_A + "a" * 2_000
+    link = (await create(world, rules=[rule(destination_url=long)] * 14)).json()
+    wide = {"variants": [{"name": n, "destination_url": long, "weight": 1} for n in "ab"]}
+    answer = await send(world, "PATCH", link["id"], {"split": wide})
+    assert answer.error == "rules: with split at most 32,768 bytes of JSON"
+    assert (await changed(world, link, split=wide, rules=[]))["split"] is not None
+
+
 async def test_links_that_are_created_together_may_have_rules(world: World) -> None:
     links = [{"destination_url": LANDING, "rules": [rule()], "split": split(a=0, b=0)}] * 2
     answer = await world.api.post(BULK, accountId=str(world.account.id), links=links)

@@ -69,7 +69,7 @@ def check_rules(rules: Rules, split: LinkSplit) -> None:
             _check_condition(f"rules[{number}].conditions[{position}]", condition)
 
 
-def check_size(rules: Rules, split: LinkSplit) -> None:
+def check_size(rules: object, split: object) -> None:
     """Raises BadRequest if they are too large for a link."""
     if len(msgspec.json.encode((rules or (), split or None))) > MAX_BYTES:
         raise BadRequest(f"rules: with split at most {MAX_BYTES:,} bytes of JSON")

@@ -11,6 +11,7 @@ from tracker.access.audit import AuditAction, FieldChange, differences
 from tracker.errors import BadRequest
 from tracker.links import destination
 from tracker.links.api.option_schema import fields_of, rule_fields
+from tracker.links.api.rule_checks import check_size
 from tracker.links.api.short_link_record import ShortLink, WrittenShortLink, written
 from tracker.links.api.short_link_schema import (
     EXAMPLE_LINK,
@@ -105,6 +106,7 @@ async def _changed(
     check_own(call, [("tags", tag_id, tags.get(tag_id)) for tag_id in tag_ids])
     if fields.keys() & {"rules", "split"}:
         fields = {**fields, **rule_fields(call.body, await call.services.rules.known(link))}
+        check_size(*(fields.get(name, getattr(link, name)) for name in ("rules", "split")))
     changed = link
     if fields:
         changed = await call.services.links.change(link.id, fields, call.principal.actor)
