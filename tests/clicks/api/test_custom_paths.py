@@ -8,8 +8,10 @@ from tests.factories import LANDING, create_link
 from tests.web.records import journaled_clicks
 from tests.web.world import World
 from tracker.errors import Unavailable
+from tracker.ids import new_id
 from tracker.links.domain import Domain
 from tracker.links.domains import Domains
+from tracker.links.rules.rule import Condition, QueryMatch, Rule, Split, Variant
 
 PROVEN, CLAIMED = "go.example", "waiting.example"
 
@@ -150,11 +152,35 @@ async def test_a_path_that_leads_to_itself_is_not_found_and_records_nothing(worl
         ("away", f"{own}/page"),
         ("root", own),
         ("other", f"https://example.com/?from={PROVEN}/other"),
+        ("upper", f"https://{PROVEN.upper()}/upper"),
     ):
         await create_link(world.services, world.account.id, slug, url, domain=domain)
     expected = dict.fromkeys(("/one", "/away", "/root", "/other"), 302)
-    expected |= dict.fromkeys(("/self", "/two"), 404)
+    expected |= dict.fromkeys(("/self", "/two", "/upper"), 404)
     expected["/c/self"] = 302  # whoever sends only /c/ here has pages of such paths
     for path, status in expected.items():
         assert (await world.client.get(path, Host=PROVEN)).status == status, path
     assert len(await journaled_clicks(world.services)) == 5
+
+
+async def test_a_rule_or_variant_that_leads_to_its_own_path_is_not_found(world: World) -> None:
+    domain = await proven(world)
+    urls = [f"https://{name}/own?a=1" for name in (PROVEN, PROVEN.upper())]
+    variants = [Variant(id=new_id(), name="", destination_url=url, weight=1) for url in urls]
+    rules = [
+        Rule(
+            id=new_id(),
+            name="",
+            conditions=[Condition(query=QueryMatch(key=f"to{number}"))],
+            destination_url=url,
+        )
+        for number, url in enumerate(urls)
+    ]
+    split = Split(variants=variants, secret="00" * 16)
+    await create_link(
+        world.services, world.account.id, "own", domain=domain, rules=rules, split=split
+    )
+    queries = ["to0", "to1", *(f"variant={one.id}" for one in variants)]
+    asked = [await world.client.get(f"/own?{query}", Host=PROVEN) for query in queries]
+    assert [one.status for one in asked] == [404] * 4
+    assert await journaled_clicks(world.services) == []

@@ -93,8 +93,7 @@ class CustomPaths:
         link: CachedLink | None,
     ) -> None:
         if link is not None:
-            may_lead_back = link.options or link.domain_name in link.destination_url
-            if may_lead_back and self._leads_to_a_path(domain, link, visit):
+            if self._leads_to_a_path(domain, link, visit):
                 raise NotFound("short link: leads to a path of its domain")
             self._redirect.record(visit, waiter, domain, link)
         elif sent is None and (of_slug := _without_stuck_text(visit)):
@@ -108,15 +107,17 @@ class CustomPaths:
         In a loop of paths it is, after one round.
         """
         url, deciding = link.destination_url, link.options and link.options.deciding
-        if deciding and (link.domain_name in url or link.domain_name.encode() in deciding):
+        name = link.domain_name
+        is_spelled = "xn--" in name  # a URL may have it in letters
+        if deciding and (is_spelled or name in url.lower() or name.encode() in deciding.lower()):
             decision, _ = decide(self._enrichment, visit, link, deciding, now_ms())
             url = decision.destination_url
-        if link.domain_name not in url:
+        if not is_spelled and name not in url.lower():
             return False
         location, host = location_of(url)
-        name = name_of(urlsplit(location).path[1:])
-        known = self._links.peek(keys.link(domain.namespace, domain.form_of(name)))
-        return host == link.domain_name and known is not None and known.value is not None
+        path = name_of(urlsplit(location).path[1:])
+        known = self._links.peek(keys.link(domain.namespace, domain.form_of(path)))
+        return host == name and known is not None and known.value is not None
 
     def _without_link(self, domain: ServedName, visit: Visit) -> Answer:
         """Answer the path of a proven custom domain that leads to no link. Raises NotFound."""
