@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from lab.requests import AGENTS
 from lab.sample_data import (
     AGENT_WEIGHTS,
+    APP_RULE,
     CONTENTS,
     CONVERSION_RATES,
     COUNTRIES,
@@ -24,6 +25,8 @@ from lab.sample_data import (
     LINKS,
     OTHER_RATE,
     PEOPLE,
+    SPLIT,
+    SPLIT_LINK,
     TAGS,
     TARGET,
 )
@@ -33,6 +36,7 @@ from tracker.access.principal import Actor, ActorKind, Author
 from tracker.access.roles import Role
 from tracker.accounts.accounts import Account
 from tracker.accounts.members import Member
+from tracker.clicks.bots import bot_reason
 from tracker.clicks.click import Click
 from tracker.clock import now
 from tracker.conversions.conversion import Conversion
@@ -40,6 +44,7 @@ from tracker.conversions.event_config import EventConfig, PayoutType
 from tracker.ids import new_click_id
 from tracker.ingest.drain_number import DrainNumber
 from tracker.links.link import Link
+from tracker.links.rules.draw import Draw
 from tracker.service.services import Services
 
 DAYS: Final = 60
@@ -51,7 +56,7 @@ SEED: Final = 7
 
 
 class SampleAccount:
-    """The maker of the account; `link` and `webhook` are what pictures show."""
+    """The maker of the account; `link`, `split_link` and `webhook` are what pictures show."""
 
     def __init__(self, services: Services) -> None:
         self._services = services
@@ -62,7 +67,7 @@ class SampleAccount:
         self.account: Account = await self._services.accounts.accounts.create("Acme Outdoor")
         self.members: list[Member] = [await self._member(*one) for one in PEOPLE]
         links = await self._links()
-        self.link = links[0]
+        self.link, self.split_link = links[0], links[SPLIT_LINK]
         configs = await self._event_configs()
         self.webhook = await self._webhooks()
         clicks = self._clicks(links)
@@ -83,6 +88,8 @@ class SampleAccount:
         for number, (name, slug, url, tag, _) in enumerate(reversed(LINKS)):
             new = new_link(self.account.id, slug, url, tags=[tags[tag].id])
             shown = replace(new, internal_name=name, active=slug != "pod11")
+            if slug == LINKS[SPLIT_LINK][1]:
+                shown = replace(shown, rules=[APP_RULE], split=SPLIT)
             link = await self._services.links.links.create(shown)
             made = self._ago(days=DAYS + len(LINKS) - number)
             await self._set("links", link.id, created_at=made)
@@ -129,7 +136,7 @@ class SampleAccount:
     def _click(self, number: int, at: datetime, links: Sequence[Link]) -> Click:
         visitor = self._random.randrange(CLICKS // 2)
         campaign = LINKS[number][4]
-        return Click(
+        click = Click(
             id=new_click_id().bytes,
             at=int(at.timestamp() * 1000),
             account_id=self.account.id.bytes,
@@ -142,6 +149,7 @@ class SampleAccount:
             edge_country=self._random.choices(list(COUNTRIES), list(COUNTRIES.values()))[0],
             query=campaign.query(self._random.choice(CONTENTS)),
         )
+        return _decided(click) if number == SPLIT_LINK else click
 
     def _converts(self, click: Click) -> bool:
         """Return whether a click becomes a conversion: bots never, people by their campaign."""
@@ -224,3 +232,13 @@ class SampleAccount:
         await self._services.stores.mongodb[collection].update_one(
             {"_id": document_id}, {"$set": fields}
         )
+
+
+def _decided(click: Click) -> Click:
+    """Return a click of the link with a rule and a split, as its redirect would record it."""
+    if "iPhone" in click.user_agent and click.edge_country == "DE":
+        return replace(click, rule_id=APP_RULE.id.bytes)
+    if bot_reason(click.user_agent, "") is not None:
+        return click
+    drawn = Draw(SPLIT).variant(click.address, click.user_agent)
+    return replace(click, variant_id=drawn and drawn.id.bytes)

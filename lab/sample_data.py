@@ -3,8 +3,10 @@
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 from urllib.parse import urlencode
+from uuid import UUID
 
 from tracker.access.roles import Role
+from tracker.links.rules.rule import Condition, Rule, Split, Variant
 
 PEOPLE: Final = (
     ("Ada Lindgren", "ada@acme.example", Role.OWNER),
@@ -59,6 +61,27 @@ LINKS: Final = (
     ("Cart reminder", "cart", "https://shop.acme.example/cart", 4, REMINDERS),
     ("App download", "app", "https://acme.example/app?c={country}", 4, REMINDERS),
     ("Gift cards", "gifts", "https://shop.acme.example/gift-cards", 0, SPRING_SITE),
+)
+SPLIT_LINK: Final = 4
+"""The link with a rule for the app's users, and a split of all others."""
+
+APP_RULE: Final = Rule(
+    id=UUID("0190b5a2-7c1e-7d3f-8a4b-5c6d7e8f9b01"),
+    name="iPhones in Germany, to the app",
+    conditions=[Condition(os=["iOS"]), Condition(country=["DE"])],
+    destination_url="https://acme.example/app?from=review",
+)
+SPLIT: Final = Split(
+    variants=[
+        Variant(
+            id=UUID(f"0190b5a2-7c1e-7d3f-8a4b-5c6d7e8f9c0{number}"),
+            name=name,
+            destination_url=f"https://shop.acme.example/shoes/trail-9{query}",
+            weight=50,
+        )
+        for number, (name, query) in enumerate((("Photos first", ""), ("Video", "?page=video")))
+    ],
+    secret="5f" * 16,
 )
 CONTENTS: Final = ("header", "picture", "button")
 CONVERSION_RATES: Final = {REVIEWS.name: 0.085, SPRING_MAIL.name: 0.05, PARTNERS.name: 0.04}

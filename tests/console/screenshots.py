@@ -43,6 +43,8 @@ PICTURES: Final = (
     Picture("links", "links"),
     Picture("links-phone", "links", "light", 390),
     Picture("link", "links/{link}"),
+    Picture("rules", "links/{split_link}/rules", height=1100),
+    Picture("experiment", "links/{split_link}", height=1100),
     Picture("conversions", "conversions"),
     Picture("webhook", "webhooks/{webhook}", "dark"),
     Picture("settings-keys", "settings/keys"),
@@ -95,7 +97,9 @@ async def _take_one(
     session = await services.access.sessions.start(owner.person_id, owner.account_id, client)
     await context.add_cookies([{"name": "session", "value": session[1], "url": BASE_URL}])
     page = await context.new_page()
-    path = picture.path.format(link=account.link.id, webhook=account.webhook)
+    path = picture.path.format(
+        link=account.link.id, split_link=account.split_link.id, webhook=account.webhook
+    )
     await page.goto(f"/console/{path}")
     await expect(page.locator("h1").first).to_be_visible()
     await expect(page.locator(".skeleton, [aria-busy=true]")).to_have_count(0)
