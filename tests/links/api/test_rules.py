@@ -13,6 +13,7 @@ from tests.links.api.short_links import BULK, PATH, audited, create, send, store
 from tests.web.each import each_case
 from tests.web.world import World
 from tracker.ids import new_id
+from tracker.links.api.rule_checks import MAX_BYTES
 from tracker.links.destination import OWN_REDIRECT
 
 EVERY_KIND: list[dict[str, Any]] = [
@@ -189,6 +190,16 @@ async def test_rules_and_split_are_measured_together_whichever_is_sent(world: Wo
     answer = await send(world, "PATCH", link["id"], {"split": wide})
     assert answer.error == "rules: with split at most 32,768 bytes of JSON"
     assert (await changed(world, link, split=wide, rules=[]))["split"] is not None
+
+
+async def test_rules_that_fit_without_ids_fit_with_those_that_they_get(world: World) -> None:
+    rules = [rule(f"{number}", destination_url=LANDING_A) for number in range(20)]
+    free = MAX_BYTES - len(json.dumps([rules, None], separators=(",", ":")))
+    for one in rules:
+        one["destination_url"] += "a" * (free // len(rules))
+    link = (await create(world, rules=rules)).json()
+    answer = await send(world, "PATCH", link["id"], {"rules": link["rules"]})
+    assert (answer.status, answer.json()["rules"]) == (200, link["rules"]), answer.error
 
 
 async def test_links_that_are_created_together_may_have_rules(world: World) -> None:
