@@ -100,10 +100,13 @@ class Corrections:
     def _note(self, key: str, stated: dict[str, Any], first: int, status: str, told: Any) -> None:
         error = (told or {}).get("error")
         is_answered = status == "200" and not error
+        is_unavailable = status not in ("200", "400", "404") or (error or "").startswith(
+            "storage is"
+        )
         if error and error.startswith(_REFUSALS):
             self.answers["refused"] += 1
             return
-        if is_answered or status not in ("200", "400", "404"):
+        if is_answered or is_unavailable:
             one = Statement(stated, first, now_ms() + 10, is_answered)
             self._ledger.statements[key].append(one)
             self.answers["answered" if is_answered else "unanswered"] += 1

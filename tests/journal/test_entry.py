@@ -59,7 +59,7 @@ EVENT_WITHOUT_WARNINGS = (
     b'\xa49.99\xc0\xa8{"b": 2}\xa3t-1\xc4\x10aaaaaaaaaaaaaaaa\xc3\xc2'
 )
 EVENT_BYTES = b"\x9f" + EVENT_WITHOUT_WARNINGS[1:] + b"\xc0\xc0"
-CLICK_BYTES = b"\x9f" + CLICK_WITHOUT_COST[1:] + b"\xc0"
+CLICK_BYTES = b"\xdc\0\x11" + CLICK_WITHOUT_COST[1:] + b"\xc0\xc0\xc0"
 PAYLOAD = b"\x92" + CLICK_BYTES + EVENT_BYTES
 
 KINDS = EntryDecoder(list[Click | Conversion])
@@ -73,11 +73,11 @@ def test_an_entry_is_written_and_read_in_the_same_bytes_as_ever() -> None:
 def test_records_of_a_release_that_knows_fewer_or_more_fields_are_read() -> None:
     for record, known in ((CLICK, CLICK_WITHOUT_COST), (EVENT, EVENT_WITHOUT_WARNINGS)):
         assert KINDS.decode({b"1": b"\x91" + known}) == [record]
-    for record, known, head in (
-        (CLICK, CLICK_BYTES, b"\xdc\0\x10"),
-        (EVENT, EVENT_BYTES, b"\xdc\0\x10"),
+    for record, more in (
+        (CLICK, b"\xdc\0\x12" + CLICK_BYTES[3:] + b"\xa1x"),
+        (EVENT, b"\xdc\0\x10" + EVENT_BYTES[1:] + b"\xa1x"),
     ):
-        assert KINDS.decode({b"1": b"\x91" + head + known[1:] + b"\xa1x"}) == [record]
+        assert KINDS.decode({b"1": b"\x91" + more}) == [record]
 
 
 @pytest.mark.parametrize("number", [0, 1, 15, 16, 500])

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Sequence
 from typing import Any, Final, Generic, TypeVar
 
 import structlog
+from pymongo.errors import PyMongoError
 
 from tracker.clock import now
 from tracker.errors import BadRequest, Unavailable
@@ -30,7 +31,14 @@ class JobWorker(Generic[J]):
     async def run(self, stop: asyncio.Event) -> None:
         """Work on one job after the other until `stop` is set."""
         while not stop.is_set():
-            if not await self.work_on_one(stop):
+            try:
+                found = await self.work_on_one(stop)
+            except PyMongoError as error:
+                found = False
+                log.warning(
+                    "jobs wait: MongoDB fails", kind=self._jobs.noun, error=type(error).__name__
+                )
+            if not found:
                 await wait(stop, LOOK_SECONDS)
 
     async def work_on_one(self, stop: asyncio.Event) -> bool:

@@ -124,7 +124,7 @@ async def test_the_last_90_days_end_with_the_day_of_the_zone(
 ) -> None:
     await berlin(world.services, world.account)
     late = datetime(2026, 10, 25, 23, 30, tzinfo=UTC)
-    monkeypatch.setattr("tracker.reports.api.values.now", lambda: late)
+    monkeypatch.setattr("tracker.reports.api.schema.now", lambda: late)
     response = await world.api.get(
         f"/api/reports/values?accountId={world.account.id}&dimension=country"
     )
