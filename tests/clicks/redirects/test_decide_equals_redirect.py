@@ -18,7 +18,7 @@ from tracker.clicks.click import Click
 from tracker.clicks.country import COUNTRIES, Countries
 from tracker.clicks.enrich import Enrichment
 from tracker.clicks.redirects import redirect as redirects
-from tracker.clicks.redirects.redirection import RedirectResponse
+from tracker.clicks.redirects.redirection import RedirectResponse, usual
 from tracker.clicks.visit import Visit
 from tracker.ids import new_id
 from tracker.limits.network import address_number
@@ -52,8 +52,7 @@ class Answers:
         return False
 
     def set_result(self, answer: RedirectResponse | str) -> None:
-        assert isinstance(answer, RedirectResponse)
-        self.answers.append(answer)
+        self.answers.append(usual(answer) if isinstance(answer, str) else answer)
 
     def set_exception(self, error: Exception) -> None:
         raise error

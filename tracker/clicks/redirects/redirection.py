@@ -27,8 +27,10 @@ def usual(location: str) -> RedirectResponse:
     return _redirection(302, location)
 
 
-def redirection(options: RedirectOptions, location: str) -> RedirectResponse:
-    """Return the redirect of a link with options."""
+def redirection(options: RedirectOptions, location: str) -> Answer:
+    """Return the redirect of a link with options: the Location alone if that is usual."""
+    if options.status == 302 and not options.no_referrer:
+        return location
     added = (_NO_REFERRER,) if options.no_referrer else ()
     return _redirection(options.status, location, *added)
 
