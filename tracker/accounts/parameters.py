@@ -31,7 +31,6 @@ def names_of(positions: Sequence[Position]) -> list[str]:
 
 
 def fields_of(positions: Sequence[Position]) -> dict[str, str]:
-    """Return the field of each name."""
     named = zip(positions, OWN_PARAMETERS, strict=False)
     return {one.name: field for one, field in named if not one.removed}
 

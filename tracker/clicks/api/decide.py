@@ -37,8 +37,11 @@ _NO_SECRET: Final = "00" * 16
 """Of splits that are not stored. So the draw stays the same while somebody types."""
 
 
-class VisitorIn(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
-    """What a visitor brings. Whatever is left out is not known."""
+class DecideLink(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """A visitor of a short link, and what is to be tried in place of the link's own.
+
+    Whatever a visitor is not said to bring is not known.
+    """
 
     country: (
         Annotated[str, Meta(description="ISO 3166-1 alpha-2; default: that of the address")]
@@ -71,11 +74,7 @@ class VisitorIn(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
         check_rules(self.rules, self.split)
 
 
-class DecideLink(VisitorIn, forbid_unknown_fields=True, kw_only=True):
-    """A visitor of a stored link, and what is to be tried in place of the link's own."""
-
-
-class DecideUnsaved(VisitorIn, forbid_unknown_fields=True, kw_only=True):
+class DecideUnsaved(DecideLink, forbid_unknown_fields=True, kw_only=True):
     """A visitor, and a link that is not stored."""
 
     account_id: AccountId = msgspec.field(name="accountId")
@@ -141,7 +140,7 @@ class _TriedVisitor(RequestVisitor):
         return bool(self.address) and super().draws()
 
 
-def decided(call: ClickCall[Nothing, Any], sent: VisitorIn, link: Link | None) -> DecidedVisit:
+def decided(call: ClickCall[Nothing, Any], sent: DecideLink, link: Link | None) -> DecidedVisit:
     deciding, cached = _deciding(sent, link), _cached(sent, link, call.account_id)
     services = call.services
     query = "" if sent.query is UNSET else _as_sent(sent.query)
@@ -193,7 +192,7 @@ def _as_sent(text: str | UnsetType) -> str:
     return "" if text is UNSET else text.encode(errors="replace").decode("latin-1")
 
 
-def _cached(sent: VisitorIn, link: Link | None, account_id: UUID) -> CachedLink:
+def _cached(sent: DecideLink, link: Link | None, account_id: UUID) -> CachedLink:
     """Return the link as redirects see it, even if its visitors get 404."""
     of_link = "" if link is None else link.destination_url
     return CachedLink(
@@ -206,7 +205,7 @@ def _cached(sent: VisitorIn, link: Link | None, account_id: UUID) -> CachedLink:
     )
 
 
-def _deciding(sent: VisitorIn, link: Link | None) -> Deciding:
+def _deciding(sent: DecideLink, link: Link | None) -> Deciding:
     """Return what is tried: what was sent, else the link's own.
 
     Parts without an id get one by their place. A split has the secret of the link's, if it shares

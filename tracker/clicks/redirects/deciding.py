@@ -66,7 +66,7 @@ def decide(
 
 
 def decision_of(decider: Decider, visitor: RequestVisitor, query: str) -> tuple[Decision, bool]:
-    """Return the same for any visitor."""
+    """Return the decision of a compiled link, and whether the query asks for a variant."""
     if VARIANT in query:
         found = decider.variant(parameter(query, VARIANT))
         if found is not None:

@@ -72,7 +72,7 @@ function Forms({ account, onChanged }) {
       key=${`own ${account.parameters}`}
       title="Own parameters"
       name="parameters"
-      hint="Up to ten parameters of a visitor's address, such as sub1, placement. Reports count by their values from then on"
+      hint="Up to ten query parameters, such as sub1, placement. Reports count by them from then on"
       text=${account.parameters.join(", ")}
       change=${(text) => change({ parameters: text.split(/[\s,]+/).filter(Boolean) })}
     />
