@@ -5,43 +5,16 @@ import { api, owned } from "console/core/api";
 import { format } from "console/core/format";
 import { useLoad, useShortcut } from "console/core/hooks";
 import { html } from "console/core/html";
-import {
-  Button,
-  Choice,
-  Empty,
-  ErrorNote,
-  Menu,
-  PageHeader,
-  Skeleton,
-  Tag,
-  lazy,
-} from "console/core/parts";
+import { Button, Empty, ErrorNote, Menu, PageHeader, Skeleton, lazy } from "console/core/parts";
 import { route, setQuery } from "console/core/route";
 import { can, session, today } from "console/core/session";
 import { toast } from "console/core/toasts";
-import { DayInput } from "console/parts/day-input";
-import {
-  CARDS,
-  FILTERS,
-  filterText,
-  isOwn,
-  ownDimensions,
-  titlesOf,
-} from "console/reports/dimensions";
+import { Chips } from "console/reports/chips";
+import { Controls, canStep } from "console/reports/controls";
+import { CARDS, FILTERS, isOwn, ownDimensions, titlesOf } from "console/reports/dimensions";
 import { RARE, groupOf, measureOf } from "console/reports/measures";
+import { daysOfSteps, intervalOfSteps, shifted } from "console/reports/periods";
 import {
-  DEFAULT_PERIOD,
-  PERIODS,
-  daysOfSteps,
-  intervalOfSteps,
-  isRolling,
-  shifted,
-} from "console/reports/periods";
-import {
-  BOTS,
-  COMPARISONS,
-  LAST_DAYS,
-  intervalsFor,
   panelsText,
   readReport,
   requestOf,
@@ -50,7 +23,6 @@ import {
   switched,
 } from "console/reports/query";
 import { ReportView } from "console/reports/report";
-import { daysText, zoneText } from "console/reports/words";
 
 const FilterDialog = lazy("console/reports/filter", "FilterDialog");
 const ShareDialog = lazy("console/reports/share", "ShareDialog");
@@ -203,91 +175,6 @@ export function Report({ title, fixed = {} }) {
       }} />`
     }
   `;
-}
-
-/** Return whether there is anything after these days yet. */
-function canStep({ to }) {
-  return to < today();
-}
-
-function Controls({ report, answer, step }) {
-  const { from, to } = report.days;
-  const pick = (name, value) => setQuery({ [name]: value || null }, { replace: false });
-  const period = (value) =>
-    setQuery(
-      value === "own"
-        ? { period: null, from, to }
-        : { period: value === DEFAULT_PERIOD ? null : value, from: null, to: null },
-      { replace: false },
-    );
-  const choice = (name, label, options) => {
-    const value = route.value.query[name];
-    const chosen = options.some(([one]) => one === value) ? value : "";
-    return html`<${Choice}
-      ...${{ label, options, value: chosen }}
-      onInput=${(one) => pick(name, one)}
-    />`;
-  };
-  const own = (name) => (value) =>
-    value && setQuery({ period: null, from, to, [name]: value }, { replace: false });
-  return html`<div class="filters report-controls">
-    <${Button} icon="back" label="The time before" onClick=${() => step(-1)} />
-    <${Choice}
-      label="Period"
-      value=${report.period}
-      options=${[...Object.entries(PERIODS), ["own", "Own dates"]]}
-      onInput=${period}
-    />
-    <${Button}
-      icon="forward"
-      label="The time after"
-      disabled=${!canStep(report.days)}
-      onClick=${() => step(1)}
-    />
-    ${
-      report.period === "own"
-        ? html`
-          <label class="row">
-            From <${DayInput} value=${from} max=${to} onDay=${own("from")} />
-          </label>
-          <label class="row">
-            to <${DayInput} value=${to} min=${from} onDay=${own("to")} />
-          </label>
-        `
-        : html`<span class="hint">${daysText(report.days)}</span>`
-    }
-    ${isRolling(report.period) && choice("until", "Last day", LAST_DAYS)}
-    ${choice("compare", "Comparison", COMPARISONS)}
-    ${choice("interval", "Steps", intervalsFor(report.days))}
-    ${choice("bots", "Bots", BOTS)}
-    <span class="hint">
-      Days of ${answer.data ? zoneText(answer.data) : session.value.account.time_zone}
-    </span>
-  </div>`;
-}
-
-/** The filters that are set, each with the way to remove it. */
-function Chips({ report, names, onAdd, children }) {
-  const label = (name, key) => names.get(`${name} ${key}`) ?? key;
-  return html`<div class="filters chips">
-    ${Object.entries(report.filters).map(([name, values]) => {
-      const labels = values.map((key) => label(name, key));
-      return html`<${Tag}
-        key=${name}
-        onRemove=${() => setQuery({ [name]: null }, { replace: false })}
-      >
-        ${filterText(name, labels, report.tagOperator)}
-      <//>`;
-    })}
-    ${
-      report.tests &&
-      html`<${Tag} onRemove=${() => setQuery({ tests: null }, { replace: false })}>
-        Only tests
-      <//>`
-    }
-    <${Button} icon="filter" onClick=${onAdd}>Filter<//>
-    <span class="end row">${children}</span>
-  </div>`;
 }
 
 function Nothing({ narrowed }) {
