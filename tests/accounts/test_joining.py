@@ -9,6 +9,7 @@ import pytest
 
 from tests.factories import create_member
 from tests.web.person import have_totp, stored_again, totp_code
+from tracker.access.audit import AuditFilter
 from tracker.access.invitations import InvitationKind
 from tracker.access.principal import Author
 from tracker.access.roles import Role
@@ -121,7 +122,8 @@ async def test_a_new_person_joins_with_a_name_and_a_password(services: Services)
     assert await actions(services, account_id) == [
         *("invitation.created", "member.joined", "session.signed_in"),
     ]
-    entries, _ = await services.access.audit.page(account_id, 1, 10, action="member.joined")
+    joined = AuditFilter(action="member.joined")
+    entries, _ = await services.access.audit.page(account_id, 1, 10, joined)
     assert (entries[0].actor.id, entries[0].address) == (person.id, BROWSER.address)
     await assert_expired(services, token)
 
@@ -242,7 +244,7 @@ async def test_a_link_does_not_take_the_place_of_a_second_factor_but_the_operato
         one.account_id for one in await services.accounts.members.of_person(person.id)
     ]
     [last, first], _ = await services.access.audit.page(
-        account_id, 1, 10, action="password_reset.used"
+        account_id, 1, 10, AuditFilter(action="password_reset.used")
     )
     assert (first.changes, last.changes["totp"].after) == ({}, False)
     assert await signs_in_with(services, NEW)

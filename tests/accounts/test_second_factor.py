@@ -16,6 +16,7 @@ from tests.web.person import (
     stored_again,
     totp_code,
 )
+from tracker.access.audit import AuditFilter
 from tracker.access.principal import Author
 from tracker.accounts.people import Person
 from tracker.accounts.second_factor import SecondFactor
@@ -84,7 +85,7 @@ async def test_a_recovery_code_is_used_once_also_at_one_moment(services: Service
     assert isinstance(await refused(services, now, CODE), Unauthorized)
     await services.accounts.second_factor.check(person, OTHER_CODE, "")
     entries, _ = await services.access.audit.page(
-        member.account_id, 1, 10, action="recovery_code.used"
+        member.account_id, 1, 10, AuditFilter(action="recovery_code.used")
     )
     assert [(one.action, one.actor.id) for one in entries] == [
         ("recovery_code.used", person.id)

@@ -261,7 +261,7 @@ async def test_the_audit_log_names_who_did_what_and_is_filtered(
         await page.get_by_role("button", name="Save").first.click()
         await expect(page.get_by_text("Saved")).to_be_visible()
         await page.goto("/console/settings/audit")
-        row = page.get_by_role("row", name="Account changed")
+        row = page.get_by_role("row", name="Changed the account")
         await expect(row.get_by_role("insertion")).to_be_visible()
         await page.get_by_label("Action").select_option("api_key.created")
         await expect(page).to_have_url("/console/settings/audit?action=api_key.created")
@@ -270,3 +270,11 @@ async def test_the_audit_log_names_who_did_what_and_is_filtered(
         await expect(page.get_by_role("heading", name="Nothing fits")).to_be_visible()
         await page.get_by_role("button", name="Show everything").click()
         await expect(row).to_be_visible()
+        await page.get_by_label("Search names").fill("media")
+        await expect(page).to_have_url("/console/settings/audit?search=media")
+        async with page.expect_download() as download:
+            await page.get_by_role("link", name="CSV").click()
+        path = await (await download.value).path()
+        [heading, row] = path.read_text(encoding="utf-8-sig").splitlines()
+        assert "action" in heading
+        assert "account.changed" in row

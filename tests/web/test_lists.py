@@ -108,6 +108,7 @@ def test_every_list_is_in_the_table() -> None:
         ("GET", "/api/imports/{id}/rows"),
         ("GET", "/api/imports/{id}/rows/export"),
         ("GET", "/api/audit"),
+        ("GET", "/api/audit/export"),
         ("GET", "/api/refused-postbacks"),
         ("GET", "/api/short-links/{id}/history"),
         ("GET", "/api/short-links/{id}/rules/history"),

@@ -4,7 +4,8 @@ An entry is stored in the transaction of its change if there is one. It never co
 Whatever has changed, its values are cut to MAX_CHANGES_BYTES.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+import re
+from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
 from typing import Any, Final
@@ -17,8 +18,9 @@ from tracker.access.principal import Actor, Author
 from tracker.clock import iso, now
 from tracker.ids import new_id
 from tracker.stores.mongodb.database import MongoDB
-from tracker.stores.mongodb.documents import as_document
-from tracker.stores.mongodb.paging import Pages
+from tracker.stores.mongodb.documents import as_document, as_struct
+from tracker.stores.mongodb.order import NEWEST_FIRST
+from tracker.stores.mongodb.paging import Pages, all_of
 from tracker.stores.mongodb.transaction import MongoSession
 
 RETENTION_DAYS: Final = 400
@@ -73,12 +75,47 @@ class AuditEntry(msgspec.Struct, frozen=True, kw_only=True):
     address: str
 
 
+class AuditFilter(msgspec.Struct, frozen=True, kw_only=True):
+    """The entries to list, by default all. `search` is in the name of the object or the actor.
+
+    `since` is included, `until` is not.
+    """
+
+    action: str | None = None
+    target_id: UUID | None = None
+    actor_id: UUID | None = None
+    search: str = ""
+    since: datetime | None = None
+    until: datetime | None = None
+
+    def matching(self, account_id: UUID) -> dict[str, Any]:
+        """Return the condition of MongoDB for the entries of an account."""
+        fields = {
+            "action": self.action,
+            "target.id": self.target_id,
+            "actor.id": self.actor_id,
+        }
+        matching: dict[str, Any] = {"account_id": account_id}
+        matching |= {name: value for name, value in fields.items() if value is not None}
+        times = {"$gte": self.since, "$lt": self.until}
+        if at := {name: value for name, value in times.items() if value is not None}:
+            matching["at"] = at
+        if self.search:
+            text = {"$regex": re.escape(self.search), "$options": "i"}
+            matching["$or"] = [{"target.name": text}, {"actor.name": text}]
+        return matching
+
+
+EVERY_ENTRY: Final = AuditFilter()
+
+
 class Audit:
     """The audit entries of all accounts in MongoDB."""
 
     def __init__(self, mongodb: MongoDB) -> None:
         self._entries = mongodb["audit"]
-        self._pages = Pages(mongodb.reads, "audit", AuditEntry)
+        self._reads = mongodb.reads
+        self._pages = Pages(self._reads, "audit", AuditEntry)
 
     async def record(
         self,
@@ -111,22 +148,27 @@ class Audit:
             await self._entries.insert_many(map(as_document, entries), session=session)
 
     async def page(
-        self,
-        account_id: UUID,
-        page: int,
-        page_size: int,
-        *,
-        action: str | None = None,
-        target_id: UUID | None = None,
-        actor_id: UUID | None = None,
+        self, account_id: UUID, page: int, page_size: int, wanted: AuditFilter = EVERY_ENTRY
     ) -> tuple[list[AuditEntry], int]:
-        fields = {"action": action, "target.id": target_id, "actor.id": actor_id}
-        matching = {name: value for name, value in fields.items() if value is not None}
-        found = {"account_id": account_id, **matching}
-        hint = "by_target" if target_id is not None else None
-        entries, total = await self._pages.find(found, page, page_size, hint=hint)
-        # Entries of earlier releases were stored whole.
-        return [replace(one, changes=_cut(one.changes)) for one in entries], total
+        hint = "by_target" if wanted.target_id is not None else None
+        entries, total = await self._pages.find(
+            wanted.matching(account_id), page, page_size, hint=hint
+        )
+        return list(map(_without_long_values, entries)), total
+
+    async def all(
+        self, account_id: UUID, wanted: AuditFilter
+    ) -> AsyncGenerator[list[AuditEntry], None]:
+        """Yield all entries that pass, newest first, in pieces."""
+        hint = "by_account" if wanted.target_id is None else "by_target"
+        matching = wanted.matching(account_id)
+        async for rows in all_of(self._reads, "audit", matching, NEWEST_FIRST, hint):
+            yield [_without_long_values(as_struct(AuditEntry, row)) for row in rows]
+
+
+def _without_long_values(entry: AuditEntry) -> AuditEntry:
+    """Return an entry as it is stored now: those of earlier releases were stored whole."""
+    return replace(entry, changes=_cut(entry.changes))
 
 
 def differences(

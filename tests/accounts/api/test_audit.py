@@ -1,5 +1,8 @@
 """The audit log over HTTP, and the history of a link."""
 
+import json
+from datetime import datetime
+
 from tests.factories import create_link
 from tests.web.world import World
 from tracker.access.audit import AuditObject, FieldChange
@@ -79,3 +82,39 @@ async def test_links_created_together_have_an_entry_each_or_none(world: World) -
         {"action": "short_link.created"}
     )
     assert logged == 2
+
+
+async def test_the_log_is_searched_by_names_and_days_and_is_a_file_of_exactly_that(
+    world: World,
+) -> None:
+    """Names are compared without case, and text is no pattern. Days are the account's."""
+    audit, account_id = world.services.access.audit, world.account.id
+    ada = Author(account_id, Actor(kind=ActorKind.MEMBER, id=new_id(), name="Ada"))
+    days = {"29": ("Spring (old)", ada), "30": ("Autumn", Author.operator(account_id))}
+    for day, (name, author) in days.items():
+        tag = AuditObject(kind="tag", id=new_id(), name=name)
+        await audit.record(author, "tag.created", tag)
+        at = datetime.fromisoformat(f"2026-01-{day}T23:30:00+00:00")
+        entries = world.services.stores.mongodb["audit"]
+        await entries.update_one({"target.id": tag.id}, {"$set": {"at": at}})
+
+    async def names(query: str) -> list[str]:
+        listed = await world.api.get(f"/api/audit?accountId={account_id}{query}")
+        assert listed.status == 200, listed.body
+        filed = await world.api.get(
+            f"/api/audit/export?accountId={account_id}{query}&format=ndjson"
+        )
+        rows = [json.loads(line) for line in filed.body.splitlines()]
+        assert rows == listed.json()["rows"]
+        return [one["target"]["name"] for one in rows]
+
+    assert await names("") == ["Autumn", "Spring (old)"]
+    assert await names("&search=spring+(OLD)") == ["Spring (old)"]
+    assert await names("&search=ada") == ["Spring (old)"]
+    assert await names("&search=.*") == []
+    assert await names("&from=2026-01-30") == ["Autumn"]
+    assert await names("&from=2026-01-29&to=2026-01-29") == ["Spring (old)"]
+    refused = await world.api.get(
+        f"/api/audit?accountId={account_id}&from=2026-01-30&to=2026-01-29"
+    )
+    assert (refused.status, refused.json()["error"]) == (400, "from: must not be after to")

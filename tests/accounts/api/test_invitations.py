@@ -8,6 +8,7 @@ import pytest
 from tests.factories import create_member, create_person
 from tests.web.each import each_case
 from tests.web.world import World
+from tracker.access.audit import AuditFilter
 from tracker.access.principal import Author
 from tracker.access.roles import SCOPES_OF, Role
 from tracker.accounts.accounts import Account
@@ -132,7 +133,7 @@ async def test_a_reset_is_listed_and_withdrawn(world: World) -> None:
     again = await world.api.delete(f"{RESETS}/{made['id']}")
     assert (again.status, again.error) == (404, "password reset: not found")
     entries, _ = await world.services.access.audit.page(
-        world.account.id, 1, 10, target_id=member_id
+        world.account.id, 1, 10, AuditFilter(target_id=member_id)
     )
     assert [(one.action, one.target.name) for one in entries] == [
         ("password_reset.withdrawn", GRACE),

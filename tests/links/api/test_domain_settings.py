@@ -9,6 +9,7 @@ from tests.links.processes import process
 from tests.waiting import becomes
 from tests.web.client import Response
 from tests.web.world import World
+from tracker.access.audit import AuditFilter
 from tracker.links.domain import SETTINGS, ServedName
 from tracker.stores.cache.cache import Versioned
 
@@ -32,7 +33,7 @@ async def test_only_sent_settings_change_and_null_clears_one(world: World) -> No
         assert response.status == 200
         assert {name: response.json()[name] for name in usual} == usual | shown
     entries, _ = await world.services.access.audit.page(
-        world.account.id, 1, 9, action="domain.changed"
+        world.account.id, 1, 9, AuditFilter(action="domain.changed")
     )
     assert [msgspec.to_builtins(entry.changes) for entry in entries] == [
         {"case_sensitive": {"before": True, "after": False}},

@@ -13,6 +13,7 @@ from tests.links.api.domains import NAME, PATH, add, send
 from tests.web.client import Response
 from tests.web.keyed_client import KeyedClient
 from tests.web.world import World
+from tracker.access.audit import AuditFilter
 from tracker.clock import iso, now
 
 
@@ -66,7 +67,7 @@ async def test_a_domain_is_verified_by_either_record_and_stays_verified(
     assert listed.json()["rows"] == [response.json()]
     assert (await world.client.get(f"/internal/tls-ask?domain={NAME}")).status == 200
     [entry], _ = await world.services.access.audit.page(
-        world.account.id, 1, 10, action="domain.verified"
+        world.account.id, 1, 10, AuditFilter(action="domain.verified")
     )
     assert (str(entry.target.id), entry.target.name) == (domain["id"], NAME)
 

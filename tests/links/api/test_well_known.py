@@ -9,6 +9,7 @@ import pytest
 from tests.links.api.domains import NAME, PATH, add, send
 from tests.web.client import Response
 from tests.web.world import World
+from tracker.access.audit import AuditFilter
 from tracker.stores.mongodb.reads import MongoReads
 
 APPLE = "/.well-known/apple-app-site-association"
@@ -105,7 +106,8 @@ async def test_the_audit_log_says_that_a_text_changed_and_has_none(world: World)
     domain = await add(world.api, world.account)
     for text in (TEXT, TEXT, "{}", None):
         await change(world, domain, apple_app_site_association=text)
-    log = world.services.access.audit.page(world.account.id, 1, 9, action="domain.changed")
+    changed = AuditFilter(action="domain.changed")
+    log = world.services.access.audit.page(world.account.id, 1, 9, changed)
     pairs = [
         (change.before, change.after)
         for entry in reversed((await log)[0])
