@@ -29,15 +29,21 @@ async def test_the_first_owner_chooses_e_mail_name_and_password(
     services: Services, account: Account, open_page: OpenPage
 ) -> None:
     link = await invited(services, account, None)
-    async with open_page() as (page, _):
+    async with open_page(timezone_id="Asia/Tokyo") as (page, _):
         await page.goto(link)
         await expect(page.get_by_role("heading", name="Join Acme")).to_be_visible()
+        await expect(page.get_by_label("Time zone of the account")).to_have_value("Asia/Tokyo")
+        await page.get_by_label("Currency of the account").fill("jpy")
         await expect(page).to_have_url("/console/join")
         await page.get_by_label("Your e-mail").fill(GRACE)
         await page.get_by_label("Your name").fill("Grace")
         await page.get_by_label("New password").fill(PASSWORD)
         await page.get_by_role("button", name="Join").click()
         await is_signed_in(page)
+        zone = page.get_by_text("Times and days are those of Asia/Tokyo.")
+        await expect(zone).to_be_visible()
+        await page.goto("/console/settings/account")
+        await expect(page.get_by_label("Currency", exact=True)).to_have_value("JPY")
     person = await services.accounts.people.find_by_email(GRACE)
     assert person is not None
     assert person.name == "Grace"

@@ -113,6 +113,8 @@ async def test_a_visitor_s_click_and_conversion_are_no_steps(
     async with open_console(f"/c/{link.slug}", user_agent=CHROME) as page:
         await drained(services)
         await page.goto("/console/start")
+        await expect(page.get_by_role("button", name="Create a link")).to_be_visible()
+        await page.get_by_role("button", name=f"Go on with “{link.internal_name}”").click()
         await expect(page.get_by_text("click, and it counts")).to_be_visible()
         await expect(page.get_by_text("First make the click.").last).to_be_visible()
         await landed(page)

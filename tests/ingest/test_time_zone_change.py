@@ -172,3 +172,23 @@ async def test_what_a_drain_knows_of_accounts_is_bounded_and_empty_in_utc(
     for _ in range(9):
         assert list(await known.get([account.id.bytes, new_id().bytes], at)) == [account.id.bytes]
         assert len(known._cached) <= 5
+
+
+@pytest.mark.parametrize("reads", [False, True])
+async def test_the_zone_of_a_new_account_is_that_of_all_its_days_unless_a_drain_counts_already(
+    services: Services, now: Now, reads: bool
+) -> None:
+    """The drain has the calendar in memory when the zone is chosen, or reads it afterwards."""
+    at, account = utc("2026-10-23T12:00"), await account_in(services, "UTC")
+    now.set(at)
+    drain = scene.drain_of(services)
+    if reads:
+        await drain._writer.calendars.get([account.id.bytes], at)
+    calendar = await services.accounts.time_zones.begin(account.id, BERLIN)
+    first = date(2026, 10, 24) if reads else date.min
+    assert calendar.zone_at(at) == ("UTC" if reads else BERLIN)
+    clicks = clicks_around(account, at)
+    await store(drain, clicks)
+    days = expected_days(clicks, "UTC", BERLIN, first)
+    assert await reported_days(services, account, at) == days
+    await ledger.check(services)

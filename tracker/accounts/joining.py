@@ -26,7 +26,10 @@ from tracker.syntax.email import normal_email
 
 
 class TokenPreview(NamedTuple):
-    """The purpose of a token. `needs_code` never tells of an invited person's second factor."""
+    """The purpose of a token. `needs_code` never tells of an invited person's second factor.
+
+    `is_first`: nobody owns the account yet.
+    """
 
     kind: InvitationKind
     email: str | None
@@ -34,6 +37,7 @@ class TokenPreview(NamedTuple):
     role: Role | None
     has_password: bool
     needs_code: bool
+    is_first: bool
 
 
 class JoinForm(NamedTuple):
@@ -75,6 +79,9 @@ class Joining:
             needs_code=bool(
                 person and person.has_totp and is_reset and not invitation.without_totp
             ),
+            is_first=account is not None
+            and invitation.role == Role.OWNER
+            and not await self._identity.members.has_owner(account.id),
         )
 
     async def join(self, token: str, form: JoinForm, client: SessionClient) -> tuple[Session, str]:

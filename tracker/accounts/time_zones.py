@@ -11,7 +11,8 @@ Fields of the account's document:
 - `time_zone`: the zone of its newest days, which may be ahead; missing: UTC;
 - `time_zones_before`: the zones of earlier days;
 - `time_zone_of_counts`: the zone in the names of its rollups and cached counts, which stays when
-  the zone changes; missing: `time_zone`.
+  the zone changes; missing: `time_zone`;
+- `is_counted`: a drain has read the calendar to count by it.
 """
 
 from collections.abc import Mapping
@@ -38,6 +39,8 @@ from tracker.stores.mongodb.reads import MongoReads
 from tracker.stores.mongodb.transaction import MongoSession, run_in_transaction
 
 FIELDS: Final = ("time_zone", "time_zones_before", "time_zone_of_counts")
+
+IS_COUNTED: Final = "is_counted"
 
 NOTICE: Final = timedelta(minutes=15)
 KNOWN_FOR: Final = timedelta(minutes=5)
@@ -92,10 +95,24 @@ class TimeZones:
     def __init__(self, mongodb: MongoDB) -> None:
         self._database = mongodb.database
         self._accounts = mongodb["accounts"]
+        self._rollups = mongodb["rollups"]
         self._reader = mongodb.reads
 
     async def find(self, account_id: UUID) -> Calendar:
         return await calendar_in(self._reader, account_id)
+
+    async def begin(self, account_id: UUID, zone: str) -> Calendar:
+        """Set the zone of an account that nothing is counted for yet, else request it.
+
+        A drain marks an account before it counts, so either the zone or the mark comes first.
+        """
+        if await self._rollups.find_one({"_id.account_id": account_id}, ["_id"]) is None:
+            fresh = {"_id": account_id, "time_zone": {"$exists": False}, IS_COUNTED: None}
+            fields = {"time_zone": zone, "time_zone_of_counts": zone}
+            if (await self._accounts.update_one(fresh, {"$set": fields})).matched_count:
+                return calendar_of(zone)
+        _, calendar = await self.request(account_id, zone)
+        return calendar
 
     async def request(self, account_id: UUID, zone: str) -> tuple[str, Calendar]:
         """Request another zone; return the zone requested before, and the account's calendar."""

@@ -11,7 +11,7 @@ from typing import Final
 
 from tracker.accounts import parameters
 from tracker.accounts.accounts import COST_FIELD
-from tracker.accounts.time_zones import FIELDS, KNOWN_FOR, zones_from_row
+from tracker.accounts.time_zones import FIELDS, IS_COUNTED, KNOWN_FOR, zones_from_row
 from tracker.calendar import DEFAULT_ZONE, Calendar, calendar_of
 from tracker.clicks.enrich import COST_PARAMETER, AccountParameters
 from tracker.clock import now
@@ -51,9 +51,13 @@ class AccountCalendars:
     async def _read(self, account_ids: Collection[bytes]) -> dict[bytes, Calendar]:
         found = dict.fromkeys(account_ids, _UTC)
         accounts = with_byte_ids(self._database["accounts"])
+        ids = {"$in": stored_ids(account_ids)}
+        # Before it is read: from then on only a following day has another zone.
+        first = {"_id": ids, "time_zone": {"$exists": False}, IS_COUNTED: None}
+        await accounts.update_many(first, {"$set": {IS_COUNTED: True}})
         # Nearly all have none of the fields, and are not sent.
         with_any = [{name: {"$exists": True}} for name in _READ]
-        matching = {"_id": {"$in": stored_ids(account_ids)}, "$or": with_any}
+        matching = {"_id": ids, "$or": with_any}
         async for row in accounts.find(matching, _READ):
             found[row["_id"]] = zones_from_row(row).calendar
             if COST_FIELD in row or parameters.FIELD in row:

@@ -14,6 +14,7 @@ from tests.web.world import World
 from tracker.access.principal import Author
 from tracker.access.roles import Role
 from tracker.accounts.accounts import Account
+from tracker.clock import now
 from tracker.http.access_log import AccessLog
 from tracker.service.services import Services
 
@@ -53,6 +54,7 @@ async def test_the_holder_of_a_link_sees_what_it_is_for_joins_and_is_signed_in(
         "role": "editor",
         "has_password": False,
         "needs_code": False,
+        "is_first": False,
     }
     response = await join(world.client, token, name=" Grace ")
     assert (response.status, response.headers["Cache-Control"]) == (200, "no-store")
@@ -143,3 +145,29 @@ async def test_no_log_has_the_token_or_the_password(world: World, logged: Logged
     lines = orjson.dumps(logged()).decode()
     assert "/api/join" in lines
     assert not re.search(f"{token}|{PASSWORD}", lines)
+
+
+async def test_the_first_owner_alone_chooses_zone_and_currency_from_the_first_minute_on(
+    world: World,
+) -> None:
+    accounts = world.services.accounts
+    account = await accounts.accounts.create("New")
+    author = Author.operator(account.id)
+    chosen = {"time_zone": "Asia/Tokyo", "currency": "jpy", "name": "Grace"}
+    _, editor = await accounts.membership.invite(author, "ed@example.com", Role.EDITOR)
+    assert (await join(world.client, editor, **chosen)).status == 400
+    _, token = await accounts.membership.invite(author, GRACE, Role.OWNER)
+    assert (await preview(world.client, token)).json()["is_first"]
+    refused = await join(world.client, token, **chosen | {"time_zone": "Mars"})
+    assert refused.error.startswith("time_zone: must be ")
+    session = (await join(world.client, token, **chosen)).json()
+    assert (session["account"]["time_zone"], session["account"]["currency"]) == (
+        "Asia/Tokyo",
+        "JPY",
+    )
+    assert (await accounts.time_zones.find(account.id)).change_after(now()) is None
+    _, second = await accounts.membership.invite(author, "second@example.com", Role.OWNER)
+    assert not (await preview(world.client, second)).json()["is_first"]
+    assert (await join(world.client, second, **chosen)).error == (
+        "time_zone, currency: only for an account without an owner"
+    )

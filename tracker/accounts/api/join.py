@@ -3,11 +3,14 @@
 from typing import Annotated, Final
 
 import msgspec
-from msgspec import Meta
+from msgspec import UNSET, Meta, UnsetType
 
+from tracker.access.audit import AuditObject, FieldChange
 from tracker.access.invitations import InvitationKind
 from tracker.access.passwords import MAX_CHARACTERS, MIN_CHARACTERS
+from tracker.access.principal import Author
 from tracker.access.roles import Role
+from tracker.access.sessions import Session
 from tracker.accounts.api.session import (
     AccountReference,
     SessionRecord,
@@ -16,7 +19,10 @@ from tracker.accounts.api.session import (
 )
 from tracker.accounts.joining import JoinForm, TokenPreview
 from tracker.accounts.services import AccountServices
+from tracker.accounts.time_zones import checked_zone
 from tracker.accounts.totp import MAX_CODE_CHARACTERS
+from tracker.errors import BadRequest
+from tracker.syntax.currency import checked_currency
 from tracker.syntax.email import MAX_EMAIL_CHARACTERS
 from tracker.web.call import AnswerWithHeaders, Nothing, PublicCall
 from tracker.web.endpoint import Endpoints, Public
@@ -30,6 +36,9 @@ EXAMPLE_TOKEN: Final = "q8Zr0mD1Vt3cXbY5nK7sLwP9hGfEaJ2uR4iToSdQvNc"  # noqa: S1
 _ERRORS: Final = {
     404: ("The link is unknown, expired, used or withdrawn.", "link: expired, used or withdrawn")
 }
+
+
+_OF_FIRST: Final = Meta(description="of the account, from the first owner; as in `/api/account`")
 
 
 class PreviewJoin(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
@@ -67,10 +76,16 @@ class Join(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
         ]
         | None
     ) = None
+    time_zone: Annotated[str, _OF_FIRST] | UnsetType = UNSET
+    currency: Annotated[str, _OF_FIRST] | UnsetType = UNSET
 
     def __post_init__(self) -> None:
         if self.name is not None:
             self.name = trimmed("name", self.name)
+        if self.time_zone is not UNSET:
+            self.time_zone = checked_zone(self.time_zone)
+        if self.currency is not UNSET:
+            self.currency = checked_currency("currency", self.currency)
 
 
 class JoinPreview(msgspec.Struct, kw_only=True):
@@ -89,6 +104,9 @@ class JoinPreview(msgspec.Struct, kw_only=True):
             description="a reset needs a code of the second factor; always false for an "
             "invitation, which asks for a code after the password"
         ),
+    ]
+    is_first: Annotated[
+        bool, Meta(description="the account has no owner: `time_zone` and `currency` are taken")
     ]
 
 
@@ -120,11 +138,36 @@ async def preview(call: PublicCall[AccountServices, Nothing, PreviewJoin]) -> Jo
 async def join(
     call: PublicCall[AccountServices, Nothing, Join],
 ) -> AnswerWithHeaders[SessionRecord]:
-    """Use an invitation or a password reset. The new session is in a cookie."""
+    """Use an invitation or a password reset. The new session is in a cookie.
+
+    Raises BadRequest if somebody but the first owner chooses a zone or currency.
+    """
     services, body = call.services, call.body
+    begins = not isinstance(body.time_zone, UnsetType) or not isinstance(body.currency, UnsetType)
+    if begins and not (await services.joining.preview(body.token)).is_first:
+        raise BadRequest("time_zone, currency: only for an account without an owner")
     form = JoinForm(password=body.password, email=body.email, name=body.name, code=body.code)
     session, secret = await services.joining.join(body.token, form, client_of(call))
+    if begins:
+        await _begin(services, session, body)
     return await signed_in_answer(services, session, secret)
+
+
+async def _begin(services: AccountServices, session: Session, body: Join) -> None:
+    """Set what the first owner has chosen for the account."""
+    changes: dict[str, FieldChange] = {}
+    if not isinstance(body.time_zone, UnsetType):
+        await services.time_zones.begin(session.account_id, body.time_zone)
+        changes["time_zone"] = FieldChange(before=None, after=body.time_zone)
+    if not isinstance(body.currency, UnsetType):
+        await services.conversions.account_rules.set_currency(session.account_id, body.currency)
+        changes["currency"] = FieldChange(before=None, after=body.currency)
+    account = await services.accounts.find(session.account_id)
+    person = await services.people.find(session.person_id)
+    if account and person:
+        author = Author(account.id, person.actor, session.address)
+        target = AuditObject(kind="account", id=account.id, name=account.name)
+        await services.access.audit.record(author, "account.changed", target, changes)
 
 
 def _record(preview: TokenPreview) -> JoinPreview:

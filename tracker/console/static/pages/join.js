@@ -9,6 +9,7 @@ import { Button, ErrorNote, Skeleton } from "console/core/parts";
 import { navigate } from "console/core/route";
 import { session } from "console/core/session";
 import { HOME } from "console/core/url";
+import { ZoneList, ownZone } from "console/parts/zones";
 
 const MIN_PASSWORD_CHARACTERS = 12;
 const EMAIL = {
@@ -36,6 +37,24 @@ const OWN_PASSWORD = {
   required: true,
 };
 
+/** What the first owner of an account says of it. */
+const OF_ACCOUNT = [
+  {
+    name: "time_zone",
+    label: "Time zone of the account",
+    list: "time-zones",
+    hint: "Its days and hours in reports, and all times here",
+    required: true,
+  },
+  {
+    name: "currency",
+    label: "Currency of the account",
+    placeholder: "EUR",
+    maxlength: 3,
+    hint: "Of all its money. Empty: you choose it later, in Settings",
+  },
+];
+
 /**
  * The form of the link with `token`: a new password, or the existing one of a known person. An
  * invitation asks for a code only after the password was right.
@@ -52,11 +71,19 @@ export default function JoinForm({ token }) {
   return preview.data ? html`<${Form} token=${token} ...${preview.data} />` : html`<${Missing} />`;
 }
 
-function Form({ token, kind, email, account, role, has_password: known, needs_code: needsCode }) {
+function Form({ token, kind, email, account, role, is_first: isFirst, ...person }) {
+  const { has_password: known, needs_code: needsCode } = person;
   const isReset = kind === "password_reset";
   const isNew = isReset || !known;
   const choosesEmail = !email && !isReset;
-  const { fields, set } = useFields({ email: "", name: "", password: "", code: "" });
+  const { fields, set } = useFields({
+    email: "",
+    name: "",
+    password: "",
+    code: "",
+    time_zone: ownZone(),
+    currency: "",
+  });
   const [visible, setVisible] = useState(false);
   const [asksCode, setAsksCode] = useState(needsCode);
   const first = [
@@ -69,13 +96,14 @@ function Form({ token, kind, email, account, role, has_password: known, needs_co
     },
   ];
   const [join, busy, error] = useAction(async () => {
-    const { name, password, code } = fields;
+    const { name, password, code, time_zone, currency } = fields;
     const sent = {
       token,
       password,
       ...(choosesEmail && { email: fields.email }),
       ...(!known && !isReset && { name }),
       ...(asksCode && { code }),
+      ...(isFirst && { time_zone, ...(currency && { currency: currency.toUpperCase() }) }),
     };
     session.value = await api.post("/api/join", sent);
     navigate(HOME, { replace: true });
@@ -98,8 +126,13 @@ function Form({ token, kind, email, account, role, has_password: known, needs_co
     ${!choosesEmail && html`<${HiddenEmail} value=${email} />`}
     <${FormFields} list=${first} ...${{ fields, set }} error=${shown} />
     <${Checkbox} label="Show the password" checked=${visible} onInput=${setVisible} />
-    <${FormFields} list=${[asksCode && CODE_FIELD]} ...${{ fields, set }} error=${shown} />
-    <${ErrorNote} error=${shown} fields=${namesOf([...first, CODE_FIELD])} />
+    <${FormFields}
+      list=${[asksCode && CODE_FIELD, ...(isFirst ? OF_ACCOUNT : [])]}
+      ...${{ fields, set }}
+      error=${shown}
+    />
+    ${isFirst && html`<${ZoneList} id="time-zones" />`}
+    <${ErrorNote} error=${shown} fields=${namesOf([...first, CODE_FIELD, ...OF_ACCOUNT])} />
     <${Button} kind="main" type="submit" busy=${busy}>${isReset ? "Set and sign in" : "Join"}<//>
   </form>`;
 }

@@ -11,6 +11,7 @@ import { can, session } from "console/core/session";
 import { toast } from "console/core/toasts";
 import { CopyValue } from "console/parts/code";
 import { SettingsHeader } from "console/parts/settings";
+import { ZoneList } from "console/parts/zones";
 import { stepText } from "console/reports/words";
 
 /** The rules that are switched on and off, with what they mean. */
@@ -149,7 +150,7 @@ function TimeZoneForm({ account, change }) {
       value=${zone}
       onInput=${setZone}
     />
-    <datalist id="time-zones">${zones().map((one) => html`<option value=${one} />`)}</datalist>
+    <${ZoneList} id="time-zones" />
     <${ErrorNote} error=${error} fields=${["time_zone"]} />
     ${account.time_zone_change && html`<${ZoneChange} account=${account} />`}
     ${
@@ -197,11 +198,6 @@ function OptionalField({ title, name, text, change, ...field }) {
       </div>`
     }
   </form>`;
-}
-
-/** The zones that the browser knows. Not every browser has UTC among them. */
-function zones() {
-  return [...new Set(["UTC", ...(Intl.supportedValuesOf?.("timeZone") ?? [])])];
 }
 
 function ZoneChange({ account: { time_zone, time_zone_change: change } }) {

@@ -17,6 +17,7 @@ import {
   Time,
   lazy,
 } from "console/core/parts";
+import { route, setQuery } from "console/core/route";
 import { can } from "console/core/session";
 import { toast } from "console/core/toasts";
 import { CodeBlock } from "console/parts/code";
@@ -29,10 +30,12 @@ const POLL_MS = 2_000;
 
 /** The page. It looks every two seconds, while it is seen, whether the next step is done. */
 export default function Start() {
-  const state = useLoad(progress, []);
+  const { link: chosen } = route.value.query;
+  const state = useLoad((signal) => progress(chosen, signal), [chosen]);
   const { link, click, config, conversion } = state.data ?? {};
+  const own = chosen || click || !can("links:write") ? link : undefined;
   const done = [
-    Boolean(link),
+    Boolean(own),
     Boolean(click),
     Boolean(click),
     Boolean(conversion),
@@ -52,12 +55,12 @@ export default function Start() {
       state.data &&
       html`<ol class="steps card">
         <li class=${kind(0)}>
-          <div><h2>Create a link</h2><${LinkStep} link=${link} reload=${state.reload} /></div>
+          <div><h2>Create a link</h2><${LinkStep} link=${own} other=${link} /></div>
         </li>
         <li class=${kind(1)}>
           <div>
             <h2>Click it</h2>
-            <${ClickStep} link=${link} click=${click} reload=${state.reload} />
+            <${ClickStep} link=${own} click=${click} reload=${state.reload} />
           </div>
         </li>
         <li class=${kind(2)}><div><h2>See it live</h2><${LiveStep} click=${click} /></div></li>
@@ -82,12 +85,14 @@ export default function Start() {
 }
 
 /**
- * Return what the account has: its newest link, the newest test click of it and the newest test
- * conversion.
+ * Return what the account has: the chosen link, else its newest, the newest test click of it and the
+ * newest test conversion.
  */
-async function progress(signal) {
+async function progress(chosen, signal) {
   const [links, configs] = await Promise.all([
-    api.get("/api/short-links", { pageSize: 1 }, signal),
+    chosen
+      ? api.get(`/api/short-links/${chosen}`, {}, signal).then((link) => ({ rows: [link] }))
+      : api.get("/api/short-links", { pageSize: 1 }, signal),
     can("event_configs:read") ? api.get("/api/event-configs", {}, signal) : { rows: [] },
   ]);
   const link = links.rows[0];
@@ -100,7 +105,8 @@ async function progress(signal) {
   return { link, config, click: clicks.rows[0], conversion: conversions.rows[0] };
 }
 
-function LinkStep({ link, reload }) {
+/** A link of one's own, made here. The `other` link, if there is any, will do too. */
+function LinkStep({ link, other }) {
   const [open, setOpen] = useState(false);
   if (link)
     return html`<p>
@@ -114,8 +120,16 @@ function LinkStep({ link, reload }) {
         Create a link
       <//>`
     }
-    ${open && html`<${LinkDialog} onClose=${() => setOpen(false)} onDone=${reload} />`}
+    ${
+      other &&
+      html`<${Button} onClick=${() => choose(other)}>Go on with “${other.internal_name}”<//>`
+    }
+    ${open && html`<${LinkDialog} onClose=${() => setOpen(false)} onDone=${choose} />`}
   `;
+}
+
+function choose({ id }) {
+  setQuery({ link: id });
 }
 
 function ClickStep({ link, click, reload }) {

@@ -50,6 +50,7 @@ export function Frame({ pageAt }) {
     <${Header} onHelp=${() => setHelping(true)} />
     <${Offline} />
     <main id="main" tabindex="-1"><${Page} key=${path} params=${params} /></main>
+    <footer class="hint">Times and days are those of ${session.value?.account.time_zone}.</footer>
     <${Toasts} />
     ${
       going && html`<${PaletteDialog} navigation=${seenPages()} onClose=${() => setGoing(false)} />`
