@@ -48,6 +48,14 @@ Tests = Literal["exclude", "only"]
 FilterValue = UUID | str
 
 
+class Bound(NamedTuple):
+    """A condition on a figure of rows; both ends are included."""
+
+    measure: SortBy
+    least: Decimal | None = None
+    most: Decimal | None = None
+
+
 class ReportQuery(msgspec.Struct, frozen=True, kw_only=True):
     """A checked request for a report. Days are the account's, both included.
 
@@ -55,8 +63,10 @@ class ReportQuery(msgspec.Struct, frozen=True, kw_only=True):
     - `all_tags`: links must have every tag, not just one.
     - `tests`: tests of the account are left out, or counted alone.
     - `sort` and `descending` order the rows, then their keys.
+    - `by_change`: the rows are ordered by the difference to the days that they are compared with.
     - `until`: the last day ends at this moment.
     - `search`: only rows with this text in their name or key, in any case. Totals ignore it.
+    - `having`: only rows whose figures pass all conditions. Totals ignore them.
     """
 
     account_id: UUID
@@ -70,7 +80,9 @@ class ReportQuery(msgspec.Struct, frozen=True, kw_only=True):
     tests: Tests = "exclude"
     sort: SortBy = "clicks"
     descending: bool = True
+    by_change: bool = False
     search: str | None = None
+    having: Sequence[Bound] = ()
     page: int = 1
     page_size: int = DEFAULT_PAGE_ROWS
 

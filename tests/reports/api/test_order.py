@@ -1,5 +1,6 @@
 """`sort` and `search` of reports and overviews: rows in their order, and those with a text."""
 
+from decimal import Decimal
 from typing import Any, get_args
 
 from tests.web.client import Client
@@ -13,7 +14,7 @@ SORTS = get_args(get_args(Sort)[0])
 
 
 def test_every_measure_key_and_name_sorts_in_both_directions() -> None:
-    names = (*MEASURES, "key", "name")
+    names = (*MEASURES, "key", "name", *(f"change.{name}" for name in MEASURES))
     assert set(SORTS) == {*names, *(f"-{name}" for name in names)}
 
 
@@ -23,7 +24,7 @@ async def test_rows_are_sorted_by_any_measure_key_or_name(
     scene = await reported(services, client)
     for group_by in ("link", "day"):
         found = await scene.report(groupBy=group_by)
-        for sort in SORTS:
+        for sort in (one for one in SORTS if "change." not in one):
             name, descending = sort.lstrip("-"), sort.startswith("-")
             rows = sorted(found["rows"], key=lambda row: str(row["key"]))
             # Names are sorted without regard to case.
@@ -38,6 +39,64 @@ async def test_rows_are_sorted_by_any_measure_key_or_name(
             assert shown["totals"] == found["totals"]
     page = await scene.report(groupBy=group_by, sort=sort, page=2, pageSize=2)
     assert page["rows"] == shown["rows"][2:4]
+
+
+async def test_rows_are_sorted_by_the_difference_to_other_days(
+    services: Services, client: Client
+) -> None:
+    scene = await reported(services, client)
+    asked = {"dateRange": days(2, 3), "compare": "previous_period"}
+    for group_by in ("link", "country"):
+        found = await scene.report(groupBy=group_by, columns=[*MEASURES], **asked)
+        for name in MEASURES:
+            change = {row["key"]: difference(row, name) for row in found["rows"]}
+            for sign in ("", "-"):
+                sort = f"{sign}change.{name}"
+                shown = await scene.report(
+                    groupBy=group_by, sort=sort, columns=[*MEASURES], **asked
+                )
+                order = [change[row["key"]] for row in shown["rows"]]
+                known = [one for one in order if one is not None]
+                assert known == sorted(known, reverse=sign == "-"), sort
+                assert order[len(known) :] == [None] * (len(order) - len(known)), sort
+                assert sorted(map(str, shown["rows"])) == sorted(map(str, found["rows"]))
+
+
+def difference(row: dict[str, Any], name: str) -> Decimal | None:
+    """Return how much more it is than before. Costs of no clicks are 0, rates of none unknown."""
+    figures: list[Decimal] = []
+    for of in (row, row["previous"]):
+        figure, clicks = of[name], of["clicks"] + of["botClicks"]
+        if name == "conversionRate" and not of["clicks"]:
+            return None
+        if figure is None and (clicks or name not in ("cost", "profit")):
+            return None
+        figures.append(Decimal(str(figure or (of["payout"] if name == "profit" else 0))))
+    return figures[0] - figures[1]
+
+
+async def test_rows_have_figures_within_the_bounds(services: Services, client: Client) -> None:
+    scene = await reported(services, client)
+    asked = {"dateRange": days(2, 3), "compare": "previous_period", "columns": [*MEASURES]}
+    full = await scene.report(groupBy="link", **asked)
+    for name in MEASURES:
+        known = {Decimal(str(row[name])) for row in full["rows"] if row[name] is not None}
+        figures = sorted(one for one in known if abs(one) < 10**6)  # JSON has floats
+        for least, most in ((figures[:1], []), (figures[1:2], figures[-1:]), ([], figures[:1])):
+            bounds = {"min": least, "max": most}
+            sent = {bound: float(limit[0]) for bound, limit in bounds.items() if limit}
+            if not sent:
+                continue
+            found = await scene.report(groupBy="link", having={name: sent}, **asked)
+            assert found["rows"] == [
+                row
+                for row in full["rows"]
+                if row[name] is not None
+                and all(row[name] >= one for one in least)
+                and all(row[name] <= one for one in most)
+            ], (name, sent)
+            assert found["pagination"]["totalRows"] == len(found["rows"])
+            assert found["totals"] == full["totals"]
 
 
 async def test_a_search_finds_rows_by_a_text_in_their_name_in_any_case(
@@ -85,14 +144,21 @@ async def test_panels_have_an_order_and_a_search_of_their_own(
     services: Services, client: Client
 ) -> None:
     scene = await reported(services, client)
-    fields = {"country": {"sort": "name"}, "os": {"search": "win"}, "link": {"sort": "-payout"}}
+    fields: dict[str, dict[str, Any]] = {
+        "country": {"sort": "name", "having": {"clicks": {"min": 2}}},
+        "os": {"search": "win"},
+        "link": {"sort": "-change.payout"},
+    }
     found = await scene.ask(
         "/api/reports/overview",
         dateRange=days(0, 3),
+        compare="previous_period",
         panels=[{"groupBy": group_by, **more} for group_by, more in fields.items()],
     )
     for group_by, more in fields.items():
-        single = await scene.report(groupBy=group_by, **more, pageSize=10)
+        single = await scene.report(
+            groupBy=group_by, compare="previous_period", **more, pageSize=10
+        )
         assert found["panels"][group_by] == {
             "rows": single["rows"],
             "totalRows": single["pagination"]["totalRows"],
@@ -108,6 +174,12 @@ async def test_panels_have_an_order_and_a_search_of_their_own(
         ({"sort": {"clicks": 1}}, "sort: must be text"),
         ({"search": "x" * 256}, "search: must be"),
         ({"search": None}, "search: must be text"),
+        ({"sort": "-change.clicks"}, "sort: -change.clicks needs compare"),
+        ({"sort": "change.key"}, "sort: must be"),
+        ({"having": {"visitors": {"min": 1}}}, "having.visitors: unknown field"),
+        ({"having": {"clicks": {}}}, "having.clicks.min: needed, or max"),
+        ({"having": {"clicks": {"min": 2, "max": 1}}}, "having.clicks.min: must not be above max"),
+        ({"having": {"clicks": {"min": "1"}}}, "having.clicks.min: must be a number"),
     ],
 )
 async def test_a_broken_rule_is_named_with_its_field(

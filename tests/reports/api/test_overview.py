@@ -112,7 +112,7 @@ async def test_all_parts_are_of_one_moment(
     scene = await reported(services, client)
     asked = {"dateRange": days(0, 3), "compare": days(0, 1), "panels": PANELS}
     before = await scene.ask(PATH, **asked)
-    found, done = one_report._found, 0
+    found, done = one_report.found_rows, 0
 
     async def found_and_deleted(*args: Any) -> Any:
         nonlocal done
@@ -121,7 +121,7 @@ async def test_all_parts_are_of_one_moment(
         await services.stores.mongodb["rollups"].delete_many({})
         return rows
 
-    monkeypatch.setattr(one_report, "_found", found_and_deleted)
+    monkeypatch.setattr(one_report, "found_rows", found_and_deleted)
     assert await scene.ask(PATH, **asked) == before
     assert done == 2 + 2 * len(PANELS)
     assert (await scene.ask(PATH, **asked))["totals"]["clicks"] == 0

@@ -20,12 +20,12 @@ from tracker.reports.answers.one_report import (
     read_totals,
     read_whole,
 )
-from tracker.reports.answers.rows import ReportRows
+from tracker.reports.answers.rows import PreviousRows
 from tracker.reports.comparison import DayComparison, OtherDays
 from tracker.reports.joint_counts.report_run import ReportRun
 from tracker.reports.periods import DayRange, Interval, step_at, step_keys
-from tracker.reports.query import GroupRow, Measures, Report, ReportQuery
-from tracker.reports.series import NO_MEASURES, Step
+from tracker.reports.query import Measures, Report, ReportQuery
+from tracker.reports.series import Step
 from tracker.reports.threads import in_thread_if_large
 from tracker.stores.mongodb.retention import first_complete_day
 
@@ -46,32 +46,6 @@ class PreviousFigures(NamedTuple):
 
     def figures(self) -> Sequence[Measures]:
         return [self.totals, *(step.measures for step in self.steps or ())]
-
-
-class PreviousRows:
-    """All rows of other days. `paired` maps keys to their counterparts, if these differ.
-
-    `keys` are their keys in the report: a counterpart's, in place of an hour, day, week or month.
-    """
-
-    def __init__(self, rows: ReportRows, paired: Mapping[str, str] | None) -> None:
-        self._rows = rows
-        numbers = {key: number for number, key in enumerate(rows.keys)}
-        if paired is not None:
-            numbers = {key: numbers[one] for key, one in paired.items() if one in numbers}
-        self._numbers = numbers
-        self.keys = numbers.keys()
-
-    def bytes(self) -> int:
-        """Return their approximate size in memory."""
-        return 2 * self._rows.bytes()
-
-    def of(self, rows: Sequence[GroupRow]) -> Mapping[str, Measures]:
-        found = {row.key: self._numbers[row.key] for row in rows if row.key in self._numbers}
-        measures = self._rows.at(list(found.values())).measures()
-        return dict.fromkeys((row.key for row in rows), NO_MEASURES) | dict(
-            zip(found, measures, strict=True)
-        )
 
 
 class DetailedReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -109,7 +83,7 @@ async def read_all_rows(
         return report, None
     days = await other_days(run, comparison)
     previous = await read_previous_rows(run, query, days)
-    report = await read_whole(run, "report", query, previous.keys)
+    report = await read_whole(run, "report", query, previous)
     run.memory.shrink_to(report.bytes() + previous.bytes())
     return report, previous
 
@@ -140,7 +114,7 @@ async def read_compared(
         return await read_page(run, name, query), None
     taken = run.memory.bytes
     previous = await read_previous_rows(run, query, days)
-    report = await read_page(run, name, query, previous.keys)
+    report = await read_page(run, name, query, previous)
     found = previous.of(report.rows)
     run.memory.shrink_to(taken)
     return report, found
@@ -149,7 +123,8 @@ async def read_compared(
 async def read_previous_rows(run: ReportRun, query: ReportQuery, days: OtherDays) -> PreviousRows:
     """Return the rows of other days. They alone stay in the run's memory."""
     taken = run.memory.bytes
-    other = days.of(replace(query, search=None))  # the report searches in its own keys
+    # The report searches in its own keys, and has its own conditions.
+    other = days.of(replace(query, search=None, having=()))
     rows = await read_rows(run, "compare", other)
     paired = _paired(run.scope.calendar, query, other)
     found = await in_thread_if_large(len(rows.keys), PreviousRows, rows, paired)

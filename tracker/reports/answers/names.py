@@ -10,7 +10,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from tracker.clicks.document import OWN_PARAMETERS
-from tracker.reports.answers.rows import ReportRows
+from tracker.reports.answers.rows import PreviousRows, ReportRows
 from tracker.reports.dimensions import DIMENSIONS, OWN_PREFIX
 from tracker.reports.query import FilterValue, GroupRow, ReportQuery
 from tracker.reports.threads import in_thread, in_thread_if_large
@@ -45,9 +45,17 @@ class NamedRows:
 
 
 async def named_rows(
-    reader: MongoReads, query: ReportQuery, rows: ReportRows, first: int, size: int
+    reader: MongoReads,
+    query: ReportQuery,
+    rows: ReportRows,
+    first: int,
+    size: int,
+    previous: PreviousRows | None = None,
 ) -> NamedRows:
     """Return `size` rows from number `first` on, in the order of a query."""
+    change = None
+    if query.by_change and previous is not None:
+        change = await in_thread_if_large(len(rows.keys), rows.change, query.sort, previous)
     stored: dict[str, str] = {}
     if query.sort == "name":
         stored = await stored_names(reader, query.group_by, rows.keys)
@@ -58,6 +66,7 @@ async def named_rows(
         query.descending,
         partial(name_of, query.group_by, stored=stored),
         first + size,
+        change,
     )
     page = ordered.page(first, size)
     return NamedRows(query.group_by, page, await stored_names(reader, query.group_by, page.keys))

@@ -3,7 +3,7 @@
 Raises BadRequest for too many values, and Unavailable if memory is short; else as `ReportRun.part`.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -14,7 +14,7 @@ from tracker.reports.answers.currencies import other_currencies
 from tracker.reports.answers.cut_reading import CutReading
 from tracker.reports.answers.names import NamedRows, named_rows, rows_with_text
 from tracker.reports.answers.reading import Reading
-from tracker.reports.answers.rows import ReportRows, rows_of, totals_of
+from tracker.reports.answers.rows import PreviousRows, ReportRows, rows_of, totals_of
 from tracker.reports.answers.selection import selection_of
 from tracker.reports.answers.tags import by_tag
 from tracker.reports.dimensions import TAG
@@ -33,36 +33,36 @@ class Series(NamedTuple):
 
 
 async def read_page(
-    run: ReportRun, name: str, query: ReportQuery, also: Collection[str] = ()
+    run: ReportRun, name: str, query: ReportQuery, previous: PreviousRows | None = None
 ) -> Report:
-    """Return the page of a query. Keys of `also` have rows, of zeros if need be."""
+    """Return the page of a query. Rows of `previous` days have rows, of zeros if need be."""
     first, size = (query.page - 1) * query.page_size, query.page_size
     async with run.part(name):
-        rows, totals = await _found(run, query, also)
-        page = await named_rows(run.reader, query, rows, first, size)
+        rows, totals = await found_rows(run, query, previous)
+        page = await named_rows(run.reader, query, rows, first, size, previous)
     return Report(rows=page.piece(0, size), total_rows=len(rows.keys), totals=totals)
 
 
 async def read_rows(run: ReportRun, name: str, query: ReportQuery) -> ReportRows:
     """Return all rows in no order, in memory that the caller frees."""
     async with run.part(name, keeps_memory=True):
-        rows, _ = await _found(run, query)
+        rows, _ = await found_rows(run, query)
     return rows
 
 
 async def read_whole(
-    run: ReportRun, name: str, query: ReportQuery, also: Collection[str] = ()
+    run: ReportRun, name: str, query: ReportQuery, previous: PreviousRows | None = None
 ) -> NamedRows:
     """Return all rows in order, in memory that the caller frees."""
     async with run.part(name, keeps_memory=True):
-        rows, _ = await _found(run, query, also)
-        return await named_rows(run.reader, query, rows, 0, len(rows.keys))
+        rows, _ = await found_rows(run, query, previous)
+        return await named_rows(run.reader, query, rows, 0, len(rows.keys), previous)
 
 
 async def read_totals(run: ReportRun, name: str, query: ReportQuery) -> Measures:
     """Return the totals of a query, which are equal in every dimension."""
     async with run.part(name):
-        _, totals = await _found(run, replace(query, group_by="day", search=None))
+        _, totals = await found_rows(run, replace(query, group_by="day", search=None, having=()))
     return totals
 
 
@@ -70,16 +70,16 @@ async def read_series(run: ReportRun, name: str, query: ReportQuery, interval: I
     """Return the series of a query's days. Raises also as `step_keys`."""
     steps = step_keys(DayRange(query.first, query.last), interval, run.scope.calendar)
     async with run.part(name):
-        by_time = replace(query, group_by=row_dimension(interval), search=None)
-        rows, totals = await _found(run, by_time)
+        by_time = replace(query, group_by=row_dimension(interval), search=None, having=())
+        rows, totals = await found_rows(run, by_time)
     measures = dict(zip(rows.keys, rows.measures(), strict=True))
     return Series(series_of(measures, steps, interval), totals)
 
 
-async def _found(
-    run: ReportRun, query: ReportQuery, also: Collection[str] = ()
+async def found_rows(
+    run: ReportRun, query: ReportQuery, previous: PreviousRows | None = None
 ) -> tuple[ReportRows, Measures]:
-    """Return the rows that pass the filters and the search, in no order, and the totals."""
+    """Return the rows that pass filters, search and conditions, in no order, and the totals."""
     await arrays.load()
     # Tests have no rollups to cut.
     read = CutReading if query.until is not None and query.tests != "only" else Reading
@@ -95,8 +95,11 @@ async def _found(
         keyed.rows, rows_of, keyed, query.group_by, query.bots, run.scope, run.host
     )
     rows = rows.with_currencies(others.by_key)
-    if also:
-        rows = await in_thread_if_large(len(also) + len(rows.keys), rows.with_keys, also)
+    if previous is not None:
+        count = len(previous.keys) + len(rows.keys)
+        rows = await in_thread_if_large(count, rows.with_keys, previous.keys)
+    if query.having:
+        rows = await in_thread_if_large(len(rows.keys), rows.having, query.having)
     if query.search:
         rows = await rows_with_text(run.reader, query, rows)
     totals = totals_of(table, query.bots, others.totals)

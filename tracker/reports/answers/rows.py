@@ -8,6 +8,7 @@ from itertools import islice
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
+from tracker.reports.answers.figures import MONEY, RowFigures
 from tracker.reports.answers.sums import OF_FURTHER, SUMS
 from tracker.reports.arrays import np
 from tracker.reports.columns import (
@@ -27,23 +28,13 @@ from tracker.reports.dimensions import (
     ReportDimension,
 )
 from tracker.reports.joint_counts.scope import ReportScope
-from tracker.reports.query import Bots, CurrencyMeasures, Measures, SortBy
+from tracker.reports.query import Bots, Bound, CurrencyMeasures, GroupRow, Measures, SortBy
+from tracker.reports.series import NO_MEASURES
 
 CurrenciesByKey: TypeAlias = Mapping[str, Sequence[CurrencyMeasures]]
 
 
-_MONEY: Final = frozenset(("value", "payout", "pending_value", "refunded_value", "cost"))
 _NO_MONEY: Final = Decimal(0)
-
-_RATIOS: Final[Mapping[str, tuple[str, str]]] = {
-    "conversion_rate": ("attributed", "clicks"),
-    "roi": ("profit", "cost"),
-    "epc": ("payout", "clicks"),
-    "cpc": ("cost", "clicks"),
-    "cpa": ("cost", "conversions"),
-}
-_OF_COST: Final = frozenset(("cost", "profit", "roi", "cpc", "cpa"))
-_OF_PAYOUT: Final = frozenset(("profit", "roi", "epc"))
 
 _LAST: Final = frozenset(NO_KEY.values())
 """Keys that come last among equal figures."""
@@ -82,7 +73,9 @@ class ReportRows:
     def with_keys(self, keys: Collection[str]) -> "ReportRows":
         """Return these rows, and rows of zeros for the missing keys."""
         known = set(self.keys)
-        added = [key for key in keys if key not in known]
+        return self.and_zeros([key for key in keys if key not in known])
+
+    def and_zeros(self, added: Sequence[str]) -> "ReportRows":
         measures = {
             name: np.concatenate([one, np.zeros(len(added), one.dtype)])
             for name, one in self._measures.items()
@@ -95,10 +88,24 @@ class ReportRows:
     def chosen(self, passes: Callable[[str], bool]) -> "ReportRows":
         return self.at([number for number, key in enumerate(self.keys) if passes(key)])
 
+    def change(self, by: SortBy, previous: "PreviousRows") -> Numbers:
+        return self.figures().change(by, previous.beside(self.keys))
+
+    def having(self, bounds: Sequence[Bound]) -> "ReportRows":
+        return self.at(np.flatnonzero(self.figures().passing(bounds)))
+
     def ordered(
-        self, by: SortBy, descending: bool, name_of: Callable[[str], str], at_most: int
+        self,
+        by: SortBy,
+        descending: bool,
+        name_of: Callable[[str], str],
+        at_most: int,
+        change: "Numbers | None" = None,
     ) -> "ReportRows":
-        """Return the first rows in an order, then by key. Only `name` calls `name_of`."""
+        """Return the first rows in an order, then by key. Only `name` calls `name_of`.
+
+        They are in the order of their `change`, if it is given.
+        """
         keys = self.keys
         if by == "key":
             return self.at(_first(range(len(keys)), keys.__getitem__, at_most, descending))
@@ -106,9 +113,9 @@ class ReportRows:
             shown = [name_of(key).casefold() for key in keys]
             by_key = _first(range(len(keys)), keys.__getitem__, len(keys))
             return self.at(_first(by_key, shown.__getitem__, at_most, descending))
-        figures = self._figures(by)
+        figures = self.figures().of(by) if change is None else change
         signed = -figures if descending else figures
-        if by in _OF_COST | _OF_PAYOUT:  # what is not known comes last
+        if signed.dtype == float:  # what is not known comes last
             signed = np.where(np.isnan(signed), np.inf, signed)
         candidates = self._smallest(signed, at_most)
         return self.at(candidates[np.argsort(signed[candidates], kind="stable")])
@@ -142,26 +149,8 @@ class ReportRows:
             for at, key in enumerate(self.keys)
         ]
 
-    def _figures(self, by: str) -> Numbers:
-        if by not in _RATIOS and by not in _OF_COST:
-            return self._measures.get(by, np.zeros(len(self.keys), np.int64))
-        name, divisor = _RATIOS.get(by, (by, None))
-        figures = self._floats(name)
-        if divisor is not None:
-            divisors = self._floats(divisor)
-            none = np.full(len(divisors), 0.0 if by == "conversion_rate" else np.nan)
-            figures = np.divide(figures, divisors, out=none, where=divisors != 0)
-        if by in _OF_COST:
-            figures[self._floats("costed") == 0] = np.nan
-        if by in _OF_PAYOUT:
-            figures[self._floats("other_payout") != 0] = np.nan
-        return figures
-
-    def _floats(self, name: str) -> Numbers:
-        if name == "profit":
-            return self._floats("payout") - self._floats("cost")
-        found = self._measures.get(name)
-        return np.zeros(len(self.keys)) if found is None else found.astype(float)
+    def figures(self) -> RowFigures:
+        return RowFigures(self._measures, len(self.keys))
 
     def at(self, numbers: "Sequence[int] | Codes") -> "ReportRows":
         chosen = np.array(numbers, np.int64)
@@ -169,6 +158,37 @@ class ReportRows:
             [self.keys[number] for number in chosen.tolist()],
             {name: one[chosen] for name, one in self._measures.items()},
             self._currencies,
+        )
+
+
+class PreviousRows:
+    """All rows of other days. `paired` maps keys to their counterparts, if these differ.
+
+    `keys` are their keys in the report: a counterpart's, in place of an hour, day, week or month.
+    """
+
+    def __init__(self, rows: ReportRows, paired: Mapping[str, str] | None) -> None:
+        self._rows = rows
+        numbers = {key: number for number, key in enumerate(rows.keys)}
+        if paired is not None:
+            numbers = {key: numbers[one] for key, one in paired.items() if one in numbers}
+        self._numbers = numbers
+        self.keys = numbers.keys()
+
+    def bytes(self) -> int:
+        """Return their approximate size in memory."""
+        return 2 * self._rows.bytes()
+
+    def beside(self, keys: Sequence[str]) -> RowFigures:
+        """Return their figures for these keys, zeros for those without any."""
+        numbers = np.array([self._numbers.get(key, -1) for key in keys], np.int64)
+        return self._rows.and_zeros([""]).at(numbers).figures()
+
+    def of(self, rows: Sequence[GroupRow]) -> Mapping[str, Measures]:
+        found = {row.key: self._numbers[row.key] for row in rows if row.key in self._numbers}
+        measures = self._rows.at(list(found.values())).measures()
+        return dict.fromkeys((row.key for row in rows), NO_MEASURES) | dict(
+            zip(found, measures, strict=True)
         )
 
 
@@ -256,7 +276,7 @@ def _first(
 
 def _measures(sums: Mapping[str, int], currencies: Sequence[CurrencyMeasures]) -> Measures:
     found: dict[str, Any] = {
-        name: money_of(one) if name in _MONEY else int(one) for name, one in sums.items()
+        name: money_of(one) if name in MONEY else int(one) for name, one in sums.items()
     }
     if not found.pop("costed", 0):
         found["cost"] = None

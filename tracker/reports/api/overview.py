@@ -27,6 +27,7 @@ from tracker.reports.api.figures import (
     ReportStep,
 )
 from tracker.reports.api.filters import check_dimension
+from tracker.reports.api.having import HavingIn
 from tracker.reports.api.reports import check_domains
 from tracker.reports.api.schema import (
     DEFAULT_SORT,
@@ -35,6 +36,7 @@ from tracker.reports.api.schema import (
     ReportRequest,
     Search,
     Sort,
+    check_sort,
     order_of,
 )
 from tracker.reports.dimensions import GROUPS
@@ -63,13 +65,20 @@ class OverviewPanel(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
         Annotated[bool, Meta(description="false: its rows have no `previous` and no `change`")]
         | UnsetType
     ) = UNSET
+    having: HavingIn | UnsetType = UNSET
 
     def __post_init__(self) -> None:
         check_dimension("groupBy", self.group_by, GROUPS)
 
     def query(self, query: ReportQuery) -> ReportQuery:
-        order, rows = order_of(self.sort), self.limit
-        return replace(query, group_by=self.group_by, search=self.search, page_size=rows, **order)
+        return replace(
+            query,
+            group_by=self.group_by,
+            search=self.search,
+            page_size=self.limit,
+            having=() if isinstance(self.having, UnsetType) else self.having.bounds(),
+            **order_of(self.sort),
+        )
 
 
 class CreateOverview(ReportRequest, forbid_unknown_fields=True, kw_only=True):
@@ -85,6 +94,8 @@ class CreateOverview(ReportRequest, forbid_unknown_fields=True, kw_only=True):
         for number, panel in enumerate(self.panels):
             if (other := first.setdefault(panel.group_by, number)) != number:
                 raise ValueError(f"panels[{number}].groupBy: panels[{other}] has it already")
+            is_compared = self.compare is not UNSET and panel.compare is not False
+            check_sort(f"panels[{number}].sort", panel.sort, is_compared)
 
     def chosen_interval(self) -> Interval:
         days = self.date_range.days()

@@ -147,7 +147,8 @@ async def create(call: ReportCall[Nothing, CreateReport]) -> ReportAnswer:
 
 def _query(account_id: UUID, body: RowsRequest) -> ReportQuery:
     query, order = body.query(account_id), order_of(body.sort)
-    return replace(query, group_by=body.group_by, search=body.search, **order)
+    having = body.having.bounds()
+    return replace(query, group_by=body.group_by, search=body.search, having=having, **order)
 
 
 def _answer(body: CreateReport, found: DetailedReport, run: ReportRun) -> ReportAnswer:

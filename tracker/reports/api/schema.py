@@ -18,6 +18,7 @@ from tracker.reports.api.filters import (
     check_dimension,
     dimension_in,
 )
+from tracker.reports.api.having import Having, HavingIn
 from tracker.reports.comparison import Compared, DayComparison, other_range
 from tracker.reports.dimensions import GROUPS
 from tracker.reports.periods import DayRange, Interval
@@ -41,10 +42,18 @@ IntervalIn = Annotated[
 ]
 _SORTED: Final[dict[str, SortBy]] = {**MEASURE_FIELDS, "key": "key", "name": "name"}
 DEFAULT_SORT: Final = "-clicks"
-_SORTS: Final = tuple(f"{order}{name}" for name in _SORTED for order in ("", "-"))
+_CHANGE: Final = "change."
+_SORTS: Final = tuple(
+    f"{order}{name}"
+    for name in (*_SORTED, *(f"{_CHANGE}{measure}" for measure in MEASURE_FIELDS))
+    for order in ("", "-")
+)
 Sort = Annotated[
     Literal[_SORTS],  # type: ignore[valid-type]
-    Meta(description="a measure, key or name; with - in descending order. Ties are by key"),
+    Meta(
+        description="a measure, key or name; with - in descending order. Ties are by key. "
+        "change.clicks is by the difference to the days that `compare` names"
+    ),
 ]
 Search = Annotated[
     str,
@@ -63,8 +72,21 @@ MeasureNames = Annotated[
 ]
 
 
+def sorted_by(sort: Sort) -> str:
+    """Return the measure, key or name of an order."""
+    return str(sort).removeprefix("-").removeprefix(_CHANGE)
+
+
 def order_of(sort: Sort) -> dict[str, Any]:
-    return {"sort": _SORTED[sort.removeprefix("-")], "descending": sort.startswith("-")}
+    by_change = _CHANGE in sort
+    order: SortBy = _SORTED[sorted_by(sort)]
+    return {"sort": order, "descending": sort.startswith("-"), "by_change": by_change}
+
+
+def check_sort(field: str, sort: Sort, is_compared: bool) -> None:
+    """Raises ValueError, which names the `field`, if an order needs other days."""
+    if _CHANGE in sort and not is_compared:
+        raise ValueError(f"{field}: {sort} needs compare")
 
 
 class DateRange(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
@@ -204,9 +226,11 @@ class RowsRequest(ReportRequest, forbid_unknown_fields=True, kw_only=True):
     group_by: GroupByIn = field(name="groupBy")
     sort: Sort = DEFAULT_SORT
     search: Search = ""
+    having: HavingIn = field(default_factory=Having)
 
     def __post_init__(self) -> None:
         check_dimension("groupBy", self.group_by, GROUPS)
+        check_sort("sort", self.sort, self.compare is not UNSET)
         super().__post_init__()
 
     def is_hourly(self) -> bool:

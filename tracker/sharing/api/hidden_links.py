@@ -10,7 +10,7 @@ from uuid import UUID
 
 import msgspec
 
-from tracker.reports.answers.one_report import read_whole
+from tracker.reports.answers.compared import read_all_rows
 from tracker.reports.api.figures import ReportRow
 from tracker.reports.api.overview import CreateOverview, OverviewPanel, PanelRows
 from tracker.reports.query import ReportQuery
@@ -46,7 +46,7 @@ async def hide_links(
         ranks = _ranks(shown, {*shown, *filtered})
     else:
         query = ordered_by.query(ranked.query(account_id))
-        ranks = await _read_ranks(services, query, {*shown, *filtered})
+        ranks = await _read_ranks(services, query, ranked, {*shown, *filtered})
     numbers = dict(ranks.of)
     for link in filtered:
         numbers.setdefault(link, ranks.total + 1 + len(numbers) - len(ranks.of))
@@ -56,10 +56,14 @@ async def hide_links(
 
 
 async def _read_ranks(
-    services: SharingServices, query: ReportQuery, wanted: Collection[str]
+    services: SharingServices,
+    query: ReportQuery,
+    ranked: CreateOverview,
+    wanted: Collection[str],
 ) -> _Ranks:
+    comparison = ranked.comparison() if query.by_change else None
     async with services.reports.reports.begin(query.account_id) as run:
-        whole = await read_whole(run, "report", query)
+        whole, _ = await read_all_rows(run, query, comparison)
         return await in_thread(_ranks, whole.keys, wanted)
 
 

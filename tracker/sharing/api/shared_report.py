@@ -18,8 +18,9 @@ from tracker.reports.api.filters import (
     check_dimension,
     dimension_in,
 )
+from tracker.reports.api.having import without
 from tracker.reports.api.overview import CreateOverview, OverviewPanel
-from tracker.reports.api.schema import Compare, DateRange, IntervalIn
+from tracker.reports.api.schema import Compare, DateRange, IntervalIn, sorted_by
 from tracker.reports.dimensions import FILTER_NAMES, OF_EVENTS, PICTURES
 from tracker.reports.periods import DayRange, RollingPeriod, days_of
 from tracker.reports.query import GroupBy
@@ -145,8 +146,8 @@ class SharedReport(msgspec.Struct, forbid_unknown_fields=True, kw_only=True, omi
         return not isinstance(measure, UnsetType) and measure not in self.hidden
 
     def _in_shown_order(self, panel: OverviewPanel) -> OverviewPanel:
-        is_hidden = panel.sort.removeprefix("-") in self.hidden
-        return replace(panel, sort="-clicks") if is_hidden else panel
+        sort = "-clicks" if sorted_by(panel.sort) in self.hidden else panel.sort
+        return replace(panel, sort=sort, having=without(panel.having, self.hidden))
 
     def _days_on(self, today: date) -> DateRange:
         if isinstance(self.date_range, DateRange):
