@@ -50,6 +50,7 @@ def passes(query: ReportQuery, one: Document, keys: Keys) -> bool:
         and is_test(one) == (query.tests == "only")
         and query.first <= one["at"].date() <= query.last
         and (query.until is None or one["at"] < query.until)
+        and all(key in keys[name] for name, key in zip(query.levels, query.parents, strict=False))
         and all(
             matches(set(keys[name]), set(map(str, values)), name == "tag" and query.all_tags)
             for name, values in query.filters.items()

@@ -64,6 +64,8 @@ class ReportQuery(msgspec.Struct, frozen=True, kw_only=True):
     - `tests`: tests of the account are left out, or counted alone.
     - `sort` and `descending` order the rows, then their keys.
     - `by_change`: the rows are ordered by the difference to the days that they are compared with.
+    - `levels` are the dimensions of a cross table: its rows are by one of them, `group_by`, below
+      the rows `parents` of the levels before. Totals are then those of the last parent.
     - `until`: the last day ends at this moment.
     - `search`: only rows with this text in their name or key, in any case. Totals ignore it.
     - `having`: only rows whose figures pass all conditions. Totals ignore them.
@@ -74,6 +76,8 @@ class ReportQuery(msgspec.Struct, frozen=True, kw_only=True):
     last: date
     until: datetime | None = None
     group_by: GroupBy
+    levels: Sequence[str] = ()
+    parents: Sequence[str] = ()
     filters: Mapping[str, Sequence[FilterValue]] = {}
     all_tags: bool = False
     bots: Bots = "exclude"

@@ -31,6 +31,9 @@ from tracker.stores.mongodb.retention import first_complete_day
 
 _OF_TIME: Final[tuple[Interval, ...]] = get_args(Interval)
 
+_NO_COUNTERPART: Final = "none"
+"""The key of no hour, day, week or month."""
+
 
 class PreviousFigures(NamedTuple):
     """The totals of the compared part of other `days`, and their whole `steps`.
@@ -124,21 +127,32 @@ async def read_previous_rows(run: ReportRun, query: ReportQuery, days: OtherDays
     """Return the rows of other days. They alone stay in the run's memory."""
     taken = run.memory.bytes
     # The report searches in its own keys, and has its own conditions.
-    other = days.of(replace(query, search=None, having=()))
+    other = _of_parents(run, query, days.of(replace(query, search=None, having=())))
     rows = await read_rows(run, "compare", other)
-    paired = _paired(run.scope.calendar, query, other)
+    paired = _paired(run.scope.calendar, query.group_by, query, other)
     found = await in_thread_if_large(len(rows.keys), PreviousRows, rows, paired)
     run.memory.shrink_to(taken + found.bytes())
     return found
 
 
-def _paired(calendar: Calendar, query: ReportQuery, other: ReportQuery) -> Mapping[str, str] | None:
+def _of_parents(run: ReportRun, query: ReportQuery, other: ReportQuery) -> ReportQuery:
+    """Return the query of other days with the counterparts of its parents."""
+    parents = []
+    for name, key in zip(query.levels, query.parents, strict=False):
+        paired = _paired(run.scope.calendar, name, query, other)
+        parents.append(key if paired is None else paired.get(key, _NO_COUNTERPART))
+    return replace(other, parents=parents)
+
+
+def _paired(
+    calendar: Calendar, group_by: str, query: ReportQuery, other: ReportQuery
+) -> Mapping[str, str] | None:
     """Return the counterparts of the keys of time; None for other dimensions.
 
     The first hour, day, week or month is compared with the first of the other days, and so on.
     """
     for interval in _OF_TIME:
-        if interval == query.group_by:
+        if interval == group_by:
             keys, other_keys = [
                 step_keys(DayRange(one.first, one.last), interval, calendar)
                 for one in (query, other)
@@ -161,7 +175,8 @@ async def read_previous(
     with the compared part.
     """
     if interval is None:
-        return PreviousFigures(days, await read_totals(run, "compare", days.of(query)))
+        other = _of_parents(run, query, days.of(query))
+        return PreviousFigures(days, await read_totals(run, "compare", other))
     whole = await read_series(run, "compare", days.whole(query), interval)
     if days.until is None:
         return PreviousFigures(days, whole.totals, whole.steps)

@@ -198,7 +198,9 @@ def _parts(
 ) -> Columns:
     at = _times(table, shares.of)
     amounts = shares.amounts[currency]
-    return spread_over_rows(table, shares.of.filter, at, amounts, shares.clicks).by(names)
+    parts = spread_over_rows(table, shares.of.filter, at, amounts, shares.clicks)
+    # The report's own counts may have a domain that nobody asks for (`counted.needed_for`).
+    return parts.with_missing(names, "").by(names)
 
 
 def _times_of(of: CostKind) -> Sequence[str]:
@@ -220,8 +222,7 @@ async def _clicks(run: ReportRun, query: ReportQuery, of: CostKind, read: type[R
     of_costs = await selection_of(run, replace(query, filters={name: values}, all_tags=False))
     both = _both(await selection_of(run, query), of_costs)
     crossed = (COUNTED.get(name, name), *_times_of(of))
-    group_by = "day" if query.group_by == "month" else query.group_by
-    by_day = replace(query, group_by=group_by, bots="exclude")
+    by_day = replace(query, bots="exclude")
     table = await read(run, by_day, both._replace(crossed=crossed)).table()
     if name == TAG:
         table = await repeated_by_tag(run, table)

@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
+from tracker.reports.answers.levels import of_parents
 from tracker.reports.answers.reading import Reading
 from tracker.reports.answers.rows import keyed, money_of
 from tracker.reports.answers.selection import Selection
@@ -36,6 +37,7 @@ async def other_currencies(
     if not any(map(table.total, _OTHERS)):
         return OtherCurrencies()
     crossed = await reading(run, query, selection._replace(crossed=(CURRENCY,))).table()
+    crossed = await of_parents(run, query, crossed)
     rows = await by_tag(run, crossed) if query.group_by == TAG else crossed
     return await in_thread_if_large(rows.rows, _summed, run, query, crossed, rows)
 

@@ -12,6 +12,7 @@ from tracker.reports import arrays, columns
 from tracker.reports.answers.costs import cost_parts
 from tracker.reports.answers.currencies import other_currencies
 from tracker.reports.answers.cut_reading import CutReading
+from tracker.reports.answers.levels import of_parents
 from tracker.reports.answers.names import NamedRows, named_rows, rows_with_text
 from tracker.reports.answers.reading import Reading
 from tracker.reports.answers.rows import PreviousRows, ReportRows, rows_of, totals_of
@@ -90,6 +91,7 @@ async def found_rows(
     costs = await cost_parts(run, query, read, reading.names)
     if costs is not None:
         table = columns.joined([table, costs.table], reading.names)
+    table = await of_parents(run, query, table)
     keyed = await by_tag(run, table) if query.group_by == TAG else table
     rows = await in_thread_if_large(
         keyed.rows, rows_of, keyed, query.group_by, query.bots, run.scope, run.host
@@ -103,4 +105,4 @@ async def found_rows(
     if query.search:
         rows = await rows_with_text(run.reader, query, rows)
     totals = totals_of(table, query.bots, others.totals)
-    return rows, totals if costs is None else costs.beside(totals)
+    return rows, totals if costs is None or query.parents else costs.beside(totals)

@@ -59,11 +59,14 @@ class Reading:
         self._query = query
         self._selection = selection
         self._links = selection.links
-        self.needed = needed_for(query.group_by, {*query.filters, *selection.crossed})
+        self.needed = needed_for(
+            query.group_by, {*query.filters, *query.levels, *selection.crossed}
+        )
         # The name of each own parameter that is needed, by its column.
         own = {column: name for name, column in run.scope.own.items()}
         self._own = {column: own[column] for column in self.needed if column in own}
-        self._by_day = query.group_by in TIME or DAY in selection.crossed
+        self._times = TIME.intersection((query.group_by, *query.levels, *selection.crossed))
+        self._by_day = bool(self._times)
         self.names = [*([DAY] if self._by_day else []), *self.needed]
 
     async def table(self) -> Columns:
@@ -160,7 +163,7 @@ class Reading:
         return [one.with_constant(LINK, str(link_id)) for one in tables]
 
     def _periods(self, months: bool) -> list[Period]:
-        whole = months and (not self._by_day or self._query.group_by == "month")
+        whole = months and self._times <= {"month"}
         query, run = self._query, self._run
         return periods_of(run.scope.calendar, query.first, query.last, run.at, whole)
 

@@ -1,5 +1,6 @@
 """The rows of a report, from its counts: keys, order, and one page. Pure."""
 
+import functools
 import heapq
 from collections.abc import Callable, Collection, Mapping, Sequence
 from decimal import Decimal
@@ -13,6 +14,7 @@ from tracker.reports.answers.sums import OF_FURTHER, SUMS
 from tracker.reports.arrays import np
 from tracker.reports.columns import (
     Codes,
+    Column,
     Columns,
     Numbers,
     column_of,
@@ -25,7 +27,6 @@ from tracker.reports.dimensions import (
     NO_EVENT,
     NO_KEY,
     OF_EVENTS,
-    ReportDimension,
 )
 from tracker.reports.joint_counts.scope import ReportScope
 from tracker.reports.query import Bots, Bound, CurrencyMeasures, GroupRow, Measures, SortBy
@@ -240,24 +241,24 @@ def _of_bots(table: Columns, bots: Bots) -> dict[str, Numbers]:
 
 def keyed(table: Columns, group_by: str, scope: ReportScope, host: str) -> Columns:
     """Return the sums by the report's keys."""
+    one = DIMENSIONS[group_by]
+    if one.key is not None:
+        table = table.by(one.derived_from)
+    return table.with_column(group_by, key_column(table, group_by, scope, host)).by([group_by])
+
+
+def key_column(table: Columns, group_by: str, scope: ReportScope, host: str) -> Column:
+    """Return the report's key of each row."""
     one, called = DIMENSIONS[group_by], {}
     if one.key is not None:
-        table = _derived(table, one, partial(one.key, scope.calendar))
-    elif group_by == DOMAIN:
+        values = [table.dimensions[name].in_rows() for name in one.derived_from]
+        return column_of(list(map(functools.cache(partial(one.key, scope.calendar)), *values)))
+    if group_by == DOMAIN:
         called = {"": host}
     elif group_by == CURRENCY and scope.currency is not None:
         called = {HOME_CURRENCY: scope.currency}
-    if called:
-        column = table.dimensions[group_by].mapped(lambda name: called.get(name, name))
-        table = table.with_column(group_by, column)
-    return table.by([group_by])
-
-
-def _derived(table: Columns, one: ReportDimension, key_of: Callable[..., str]) -> Columns:
-    table = table.by(one.derived_from)
-    columns = [table.dimensions[name] for name in one.derived_from]
-    values = [[column.values[code] for code in column.codes] for column in columns]
-    return table.with_column(one.name, column_of(list(map(key_of, *values))))
+    column = table.dimensions[group_by]
+    return column.mapped(lambda name: called.get(name, name)) if called else column
 
 
 def _first(

@@ -7,6 +7,7 @@ from uuid import UUID
 from msgspec.structs import replace
 
 from tracker.ids import id_text
+from tracker.reports.answers.levels import narrowed
 from tracker.reports.counted import wanted_values
 from tracker.reports.dimensions import (
     CURRENCY,
@@ -53,7 +54,9 @@ def resolved(scope: ReportScope, query: ReportQuery, field: str = "groupBy") -> 
         scope.dimension_of(f"filters.{name}", name): values
         for name, values in query.filters.items()
     }
-    return replace(query, group_by=scope.dimension_of(field, query.group_by), filters=filters)
+    group_by = scope.dimension_of(field, query.group_by)
+    levels = [scope.dimension_of(f"{field}[{at}]", one) for at, one in enumerate(query.levels)]
+    return narrowed(scope, replace(query, group_by=group_by, levels=levels, filters=filters))
 
 
 async def selection_of(run: ReportRun, query: ReportQuery) -> Selection:

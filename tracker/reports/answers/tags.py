@@ -30,10 +30,21 @@ async def by_tag(run: ReportRun, table: Columns) -> Columns:
 
 async def repeated_by_tag(run: ReportRun, table: Columns) -> Columns:
     """Return the rows of each link once for each of its tags, with a column of tags."""
+    return await in_thread_if_large(table.rows, _repeated, table, await _tags(run, table))
+
+
+async def with_tag(run: ReportRun, table: Columns, tag: str) -> Columns:
+    """Return the counts of links with a tag."""
+    tags = await _tags(run, table)
+    links = frozenset(link for link, of_link in tags.items() if tag in of_link)
+    return await in_thread_if_large(table.rows, table.where, LINK, links)
+
+
+async def _tags(run: ReportRun, table: Columns) -> TagsOfLinks:
+    """Return the tags of the links of a table."""
     links = [one for one in table.dimensions[LINK].values if one != UNKNOWN]
     await run.memory.take(len(links) * limits.ROW_BYTES)
-    tags = await _tags_of(run.reader.with_binary_ids(), run.scope.account_id, links)
-    return await in_thread_if_large(table.rows, _repeated, table, tags)
+    return await _tags_of(run.reader.with_binary_ids(), run.scope.account_id, links)
 
 
 async def _tags_of(reader: MongoReads, account_id: UUID, links: Sequence[str]) -> TagsOfLinks:

@@ -27,12 +27,12 @@ from tracker.reports.api.figures import (
     ReportStep,
 )
 from tracker.reports.api.filters import check_dimension
+from tracker.reports.api.groups import GroupByIn
 from tracker.reports.api.having import HavingIn
 from tracker.reports.api.reports import check_domains
 from tracker.reports.api.schema import (
     DEFAULT_SORT,
     DateRange,
-    GroupByIn,
     ReportRequest,
     Search,
     Sort,

@@ -1,6 +1,6 @@
 """`/api/reports`: counts of an account's clicks and conversions, in groups."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from typing import Annotated
 from uuid import UUID
 
@@ -26,11 +26,11 @@ from tracker.reports.api.figures import (
     ReportStep,
     ReportTotals,
 )
+from tracker.reports.api.groups import GroupBy, Levels
 from tracker.reports.api.schema import (
     CreateReport,
     DateRange,
     ExportReport,
-    GroupBy,
     ReportRequest,
     RowsRequest,
     order_of,
@@ -57,7 +57,7 @@ class ReportAnswer(msgspec.Struct, kw_only=True):
         ReportTotals,
         Meta(description="sums over all clicks that match the filters, each counted once"),
     ]
-    group_by: GroupBy = field(name="groupBy")
+    group_by: GroupBy | Levels = field(name="groupBy")
     date_range: DateRange = field(name="dateRange")
     time_zone: TimeZone = field(name="timeZone")
     time_zone_changes: TimeZoneChanges = field(default=UNSET, name="timeZoneChanges")
@@ -125,7 +125,7 @@ def _columns(call: ReportCall[Nothing, RowsRequest]) -> list[str]:
         ReportRow,
         all_rows,
         _columns,
-        without=("interval",),
+        without=("interval", "parents"),
         body=ExportReport,
     ),
     ends_with_client=True,
@@ -137,7 +137,9 @@ async def create(call: ReportCall[Nothing, CreateReport]) -> ReportAnswer:
     Raises RateLimited or Unavailable if too many reports wait, Unavailable if it takes too long.
     """
     body, services = call.body, call.services
-    query = replace(_query(call.account_id, body), page=body.page, page_size=body.page_size)
+    query = replace(
+        _query(call.account_id, body, body.parents), page=body.page, page_size=body.page_size
+    )
     interval = None if body.interval is UNSET else body.interval
     async with services.reports.begin(call.account_id) as run:
         query = resolved(run.scope, query)
@@ -145,10 +147,16 @@ async def create(call: ReportCall[Nothing, CreateReport]) -> ReportAnswer:
     return _answer(body, found, run)
 
 
-def _query(account_id: UUID, body: RowsRequest) -> ReportQuery:
-    query, order = body.query(account_id), order_of(body.sort)
-    having = body.having.bounds()
-    return replace(query, group_by=body.group_by, search=body.search, having=having, **order)
+def _query(account_id: UUID, body: RowsRequest, parents: Sequence[str] = ()) -> ReportQuery:
+    return replace(
+        body.query(account_id),
+        group_by=body.dimensions[len(parents)],
+        levels=body.group_by if isinstance(body.group_by, list) else (),
+        parents=parents,
+        search=body.search if not parents else None,
+        having=body.having.bounds(),
+        **order_of(body.sort),
+    )
 
 
 def _answer(body: CreateReport, found: DetailedReport, run: ReportRun) -> ReportAnswer:

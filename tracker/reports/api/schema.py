@@ -1,7 +1,8 @@
 """The requests of `/api/reports`, and the rules of their fields."""
 
+from collections.abc import Sequence
 from datetime import date
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Self
+from typing import Annotated, Any, Final, Literal, Self
 from uuid import UUID
 
 import msgspec
@@ -15,12 +16,16 @@ from tracker.reports.api.filters import (
     BotsIn,
     ReportFilters,
     TagOperator,
-    check_dimension,
-    dimension_in,
+)
+from tracker.reports.api.groups import (
+    GroupByIn,
+    Levels,
+    Parents,
+    check_groups,
+    check_parents,
 )
 from tracker.reports.api.having import Having, HavingIn
 from tracker.reports.comparison import Compared, DayComparison, other_range
-from tracker.reports.dimensions import GROUPS
 from tracker.reports.periods import DayRange, Interval
 from tracker.reports.query import ReportQuery, SortBy
 from tracker.reports.series import MAX_HOURLY_DAYS
@@ -110,12 +115,6 @@ class DateRange(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
         return DayRange(parse_day("from", self.first), parse_day("to", self.last))
 
 
-if TYPE_CHECKING:
-    GroupBy = str
-else:
-    GroupBy = dimension_in(GROUPS)
-
-
 class OptionalDays(msgspec.Struct, kw_only=True):
     """Days that a query may name."""
 
@@ -147,13 +146,6 @@ def _first_by_default(last: date) -> date:
     return date.fromordinal(max(1, last.toordinal() - DEFAULT_VALUE_DAYS + 1))
 
 
-GroupByIn = Annotated[
-    GroupBy,
-    Meta(
-        description="one row for each. The first report by a combination of dimensions counts each "
-        "day by it, and takes longer; the counts are cached"
-    ),
-]
 Compare = Annotated[
     Compared | DateRange,
     Meta(
@@ -223,28 +215,39 @@ class ReportRequest(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
 class RowsRequest(ReportRequest, forbid_unknown_fields=True, kw_only=True):
     """The rows of a report."""
 
-    group_by: GroupByIn = field(name="groupBy")
+    group_by: GroupByIn | Levels = field(name="groupBy")
     sort: Sort = DEFAULT_SORT
     search: Search = ""
     having: HavingIn = field(default_factory=Having)
 
     def __post_init__(self) -> None:
-        check_dimension("groupBy", self.group_by, GROUPS)
+        check_groups("groupBy", self.group_by)
+        if isinstance(self.group_by, list) and self.interval is not UNSET:
+            raise ValueError("interval: not with several dimensions in groupBy")
         check_sort("sort", self.sort, self.compare is not UNSET)
         super().__post_init__()
 
     def is_hourly(self) -> bool:
         """Return whether the answer has steps of an hour, or compares each hour."""
-        compares_hours = self.group_by == "hour" and self.compare is not UNSET
+        compares_hours = "hour" in self.dimensions and self.compare is not UNSET
         return self.interval == "hour" or compares_hours
+
+    @property
+    def dimensions(self) -> Sequence[str]:
+        return self.group_by if isinstance(self.group_by, list) else [self.group_by]
 
 
 class CreateReport(RowsRequest, forbid_unknown_fields=True, kw_only=True):
     """The report to compute."""
 
+    parents: Parents = field(default_factory=list)
     page: PageNumber = 1
     page_size: PageSize = field(default=DEFAULT_PAGE_SIZE, name="pageSize")
     format: FormatIn = UNSET
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_parents(self.parents, self.dimensions)
 
 
 class ExportReport(RowsRequest, forbid_unknown_fields=True, kw_only=True):
