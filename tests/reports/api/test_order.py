@@ -75,6 +75,30 @@ def difference(row: dict[str, Any], name: str) -> Decimal | None:
     return figures[0] - figures[1]
 
 
+async def test_an_overview_has_the_rows_that_rose_and_fell_most(
+    services: Services, client: Client
+) -> None:
+    scene = await reported(services, client)
+    asked = {"dateRange": days(2, 3), "compare": "previous_period", "columns": [*MEASURES]}
+    for group_by in ("link", "tag", "hour_of_day"):
+        for measure in ("clicks", "conversionRate", "profit", "value"):
+            wanted = {"groupBy": group_by, "measure": measure, "limit": 2}
+            found = await scene.ask("/api/reports/overview", **asked, movers=wanted)
+            for kind, order in (("gained", "-"), ("lost", "")):
+                sort = f"{order}change.{measure}"
+                rows = (await scene.report(groupBy=group_by, sort=sort, **asked))["rows"]
+                signed = [(difference(row, measure) or 0, row) for row in rows]
+                moved = [row for by, row in signed if (by > 0 if order else by < 0)]
+                assert found["movers"][kind] == moved[:2], (wanted, kind)
+    refused = await scene.api.post(
+        "/api/reports/overview",
+        accountId=str(scene.history.account_id),
+        dateRange=days(2, 3),
+        movers={},
+    )
+    assert (refused.status, refused.error) == (400, "movers: needs compare")
+
+
 async def test_rows_have_figures_within_the_bounds(services: Services, client: Client) -> None:
     scene = await reported(services, client)
     asked = {"dateRange": days(2, 3), "compare": "previous_period", "columns": [*MEASURES]}

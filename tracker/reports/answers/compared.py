@@ -12,8 +12,9 @@ import msgspec
 from msgspec.structs import replace
 
 from tracker.calendar import Calendar
-from tracker.reports.answers.names import NamedRows
+from tracker.reports.answers.names import NamedRows, named_rows
 from tracker.reports.answers.one_report import (
+    found_rows,
     read_page,
     read_rows,
     read_series,
@@ -21,10 +22,11 @@ from tracker.reports.answers.one_report import (
     read_whole,
 )
 from tracker.reports.answers.rows import PreviousRows
+from tracker.reports.arrays import np
 from tracker.reports.comparison import DayComparison, OtherDays
 from tracker.reports.joint_counts.report_run import ReportRun
 from tracker.reports.periods import DayRange, Interval, step_at, step_keys
-from tracker.reports.query import Measures, Report, ReportQuery
+from tracker.reports.query import GroupRow, Measures, Report, ReportQuery
 from tracker.reports.series import Step
 from tracker.reports.threads import in_thread_if_large
 from tracker.stores.mongodb.retention import first_complete_day
@@ -49,6 +51,14 @@ class PreviousFigures(NamedTuple):
 
     def figures(self) -> Sequence[Measures]:
         return [self.totals, *(step.measures for step in self.steps or ())]
+
+
+class Movers(NamedTuple):
+    """The rows that rose most and fell most since other days, with their measures `before`."""
+
+    gained: Sequence[GroupRow]
+    lost: Sequence[GroupRow]
+    before: Mapping[str, Measures]
 
 
 class DetailedReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -121,6 +131,24 @@ async def read_compared(
     found = previous.of(report.rows)
     run.memory.shrink_to(taken)
     return report, found
+
+
+async def read_movers(run: ReportRun, query: ReportQuery, days: OtherDays) -> Movers:
+    """Return the first rows of a query that rose, and that fell, by the change of its `sort`."""
+    taken, size = run.memory.bytes, query.page_size
+    previous = await read_previous_rows(run, query, days)
+    moved = []
+    async with run.part("movers"):
+        rows, _ = await found_rows(run, query, previous)
+        change = await in_thread_if_large(len(rows.keys), rows.change, query.sort, previous)
+        for falls, passing in ((False, change > 0), (True, change < 0)):
+            wanted, order = rows.at(np.flatnonzero(passing)), replace(query, descending=not falls)
+            page = await named_rows(run.reader, order, wanted, 0, size, previous)
+            moved.append(page.piece(0, size))
+    gained, lost = moved
+    found = Movers(gained, lost, previous.of([*gained, *lost]))
+    run.memory.shrink_to(taken)
+    return found
 
 
 async def read_previous_rows(run: ReportRun, query: ReportQuery, days: OtherDays) -> PreviousRows:

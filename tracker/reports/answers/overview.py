@@ -6,10 +6,12 @@ from typing import Final
 import msgspec
 
 from tracker.reports.answers.compared import (
+    Movers,
     PreviousFigures,
     other_days,
     previous_parts,
     read_compared,
+    read_movers,
     read_previous,
 )
 from tracker.reports.answers.one_report import Series, read_series
@@ -33,6 +35,7 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
     previous: PreviousFigures | None
     panels: Sequence[Report]
     previous_rows: Sequence[Mapping[str, Measures] | None]
+    movers: Movers | None
 
 
 async def read_overview(
@@ -42,13 +45,18 @@ async def read_overview(
     comparison: DayComparison | None,
     panels: Sequence[ReportQuery],
     alone: Set[int] = frozenset(),
+    moving: ReportQuery | None = None,
 ) -> Overview:
-    """Return the figures. The panels `alone`, by number, are not compared."""
+    """Return the figures. The panels `alone`, by number, are not compared.
+
+    `moving` asks for the rows whose figures have changed most.
+    """
     days = None if comparison is None else await other_days(run, comparison)
     others = 0
     if days is not None:
         others = previous_parts(interval, days) + len(panels) - len(alone)
-    plan(run, [query, *panels], others)
+    also = [] if moving is None else [moving]
+    plan(run, [query, *panels, *also], others + len(also))
     series = await read_series(run, "series", query, interval)
     previous = None if days is None else await read_previous(run, query, interval, days)
     # Panels that must be counted go first: their counts then serve the panels after them, faster
@@ -58,11 +66,15 @@ async def read_overview(
     for number in order:
         compared = None if number in alone else days
         found[number] = await read_compared(run, f"panels[{number}]", panels[number], compared)
+    movers = None
+    if moving is not None and days is not None:
+        movers = await read_movers(run, moving, days)
     return Overview(
         series=series,
         previous=previous,
         panels=[found[number][0] for number in range(len(panels))],
         previous_rows=[found[number][1] for number in range(len(panels))],
+        movers=movers,
     )
 
 

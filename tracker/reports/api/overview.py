@@ -21,6 +21,7 @@ from tracker.reports.api.answer import (
 from tracker.reports.api.figures import (
     AccountCurrency,
     FiguresOfAll,
+    MeasureName,
     ReportChange,
     ReportMeasures,
     ReportRow,
@@ -81,12 +82,28 @@ class OverviewPanel(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
         )
 
 
+class WantedMovers(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """The rows whose figures have changed most since the days to compare with."""
+
+    group_by: GroupByIn = field(default="link", name="groupBy")
+    measure: MeasureName = "clicks"
+    limit: Annotated[int, Meta(ge=1, le=MAX_PANEL_ROWS, description="rows of each kind")] = 5
+
+    def __post_init__(self) -> None:
+        check_dimension("groupBy", self.group_by, GROUPS)
+
+    def query(self, query: ReportQuery) -> ReportQuery:
+        order = order_of(f"-change.{self.measure}")
+        return replace(query, group_by=self.group_by, page_size=self.limit, **order)
+
+
 class CreateOverview(ReportRequest, forbid_unknown_fields=True, kw_only=True):
     """The overview to compute. Its interval follows from its days, unless one is named."""
 
     panels: Annotated[
         list[OverviewPanel], Meta(max_length=MAX_PANELS, description="one for each dimension")
     ] = field(default_factory=list)
+    movers: WantedMovers | UnsetType = UNSET
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -96,6 +113,8 @@ class CreateOverview(ReportRequest, forbid_unknown_fields=True, kw_only=True):
                 raise ValueError(f"panels[{number}].groupBy: panels[{other}] has it already")
             is_compared = self.compare is not UNSET and panel.compare is not False
             check_sort(f"panels[{number}].sort", panel.sort, is_compared)
+        if self.movers is not UNSET and self.compare is UNSET:
+            raise ValueError("movers: needs compare")
 
     def chosen_interval(self) -> Interval:
         days = self.date_range.days()
@@ -112,6 +131,13 @@ class PanelRows(msgspec.Struct, kw_only=True):
     total_rows: int = field(name="totalRows")
 
 
+class MovedRows(msgspec.Struct, kw_only=True):
+    """The rows that rose and fell by the most, in the measure that was asked for."""
+
+    gained: list[ReportRow]
+    lost: list[ReportRow]
+
+
 class OverviewFigures(msgspec.Struct, kw_only=True):
     """The figures of an overview, all of one moment."""
 
@@ -122,6 +148,7 @@ class OverviewFigures(msgspec.Struct, kw_only=True):
     series: list[ReportStep]
     previous_series: list[ReportStep] | UnsetType = field(default=UNSET, name="previousSeries")
     panels: Annotated[dict[str, PanelRows], Meta(description="by groupBy")]
+    movers: MovedRows | UnsetType = UNSET
     date_range: DateRange = field(name="dateRange")
     previous_date_range: DateRange | UnsetType = field(default=UNSET, name="previousDateRange")
     time_zone: TimeZone = field(name="timeZone")
@@ -185,8 +212,11 @@ async def overview(
             resolved(run.scope, panel, f"panels[{number}].groupBy")
             for number, panel in enumerate(panels)
         ]
+        moving = None
+        if not isinstance(body.movers, UnsetType):
+            moving = resolved(run.scope, body.movers.query(query), "movers.groupBy")
         found = await read_overview(
-            run, query, body.chosen_interval(), body.comparison(), panels, alone
+            run, query, body.chosen_interval(), body.comparison(), panels, alone, moving
         )
     return _answer(body, found, run, without)
 
@@ -216,6 +246,10 @@ def _answer(
         currency=run.scope.currency or UNSET,
         unfinished=chosen.unfinished(days, run.at, calendar, interval, previous),
     )
+    if found.movers is not None:
+        gained, lost, before = found.movers
+        rows = (chosen.rows(one, before) for one in (gained, lost))
+        answer.movers = MovedRows(gained=next(rows), lost=next(rows))
     if previous is not None and previous.steps is not None:
         answer.previous = chosen.measures(previous.totals)
         answer.change = chosen.change(current.totals, previous.totals)
