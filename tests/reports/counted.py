@@ -16,6 +16,7 @@ Keys = dict[str, list[str]]
 WIDE = Context(prec=80)
 NOT_COUNTED = {"claimed", "duplicate", "refused"}
 NO_KEYS = ("unknown", "none")
+NO_TEXT = (*NO_KEYS, "direct", "others")
 FIGURES = set(Measures.__struct_fields__) - {"other_currencies"}
 
 
@@ -55,7 +56,19 @@ def passes(query: ReportQuery, one: Document, keys: Keys) -> bool:
             matches(set(keys[name]), set(map(str, values)), name == "tag" and query.all_tags)
             for name, values in query.filters.items()
         )
+        and not any(
+            matches(set(keys[name]), set(map(str, values)), every=False)
+            for name, values in query.excluded.items()
+        )
+        and all(has_any(keys, name, texts) for name, texts in query.containing.items())
+        and not any(has_any(keys, name, texts) for name, texts in query.not_containing.items())
     )
+
+
+def has_any(keys: Keys, name: str, texts: Sequence[str]) -> bool:
+    found = keys["name of link" if name == "link" else name]
+    named = [one.casefold() for one in found if one not in NO_TEXT]
+    return any(text.casefold() in one for text in texts for one in named)
 
 
 def is_test(one: Document) -> bool:
@@ -84,6 +97,7 @@ def keys_of(history: History, host: str, one: Document) -> Keys:
         "hour_of_day": [f"{one['at']:%H}"],
         "hour_of_week": [f"{day.isoweekday()}T{one['at']:%H}"],
         "link": [link_id or "unknown"],
+        "name of link": [] if link_id is None else [f"Link {[*history.tags].index(link_id)}"],
         "tag": [] if link_id is None else history.tags[link_id],
         "day": [f"{one['at']:%Y-%m-%d}"],
         "hour": [f"{one['at']:%Y-%m-%dT%H:00Z}"],

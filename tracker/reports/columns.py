@@ -5,7 +5,7 @@ Money is in billionths, in Python's integers, because senders may report any amo
 million rows in milliseconds, and releases the interpreter meanwhile.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from tracker.reports.arrays import np
@@ -75,7 +75,7 @@ class Column:
         found = column_of([name_of(one) for one in self.values])
         return Column(found.values, found.codes[self.codes])
 
-    def is_one_of(self, wanted: Collection[str]) -> Codes:
+    def is_one_of(self, wanted: Container[str]) -> Codes:
         """Return 1 for each row with a wanted value, else 0."""
         return passing(self.values, wanted)[self.codes].astype(np.int64)
 
@@ -121,7 +121,7 @@ class Columns:
         }
         return Columns(found, measures, len(first_rows))
 
-    def where(self, name: str, wanted: Collection[str]) -> "Columns":
+    def where(self, name: str, wanted: Container[str]) -> "Columns":
         column = self.dimensions[name]
         return self.of_rows(np.flatnonzero(passing(column.values, wanted)[column.codes]))
 
@@ -190,7 +190,7 @@ def summed(tables: Sequence[Columns], names: Sequence[str]) -> Columns:
     return joined(tables, names).by(names)
 
 
-def passing(values: Sequence[str], wanted: Collection[str]) -> "npt.NDArray[np.bool_]":
+def passing(values: Sequence[str], wanted: Container[str]) -> "npt.NDArray[np.bool_]":
     return np.fromiter(map(wanted.__contains__, values), dtype=bool, count=len(values))
 
 

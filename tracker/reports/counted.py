@@ -1,6 +1,6 @@
 """The dimensions with a column in joint counts, and which of them a report needs. Pure."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
 from tracker.clicks.document import OWN_PARAMETERS
@@ -91,6 +91,17 @@ def wanted_values(name: str, values: Collection[Any], host: str) -> tuple[str, S
         [counted] = DIMENSIONS[name].derived_from
         return counted, [value for text in texts for value in members(text)]
     return name, [*texts, ""] if name == DOMAIN and host in texts else texts
+
+
+def text_of(name: str, host: str) -> Callable[[str], str]:
+    """Return the function that has the text of a stored value, in lower case.
+
+    Missing values have none.
+    """
+    called = dict.fromkeys((UNKNOWN, *DIMENSIONS[name].names), "")
+    if name == DOMAIN:
+        called[""] = host
+    return lambda value: called.get(value, value).casefold()
 
 
 def own_value(name: str, stored: str) -> str:

@@ -270,6 +270,8 @@ GROUPS: Final = tuple(one.name for one in _ROWS)
 
 FILTERS: Final[Mapping[str, Filter]] = {one.name: one.filter for one in _ROWS if one.filter}
 FILTER_NAMES: Final = tuple(FILTERS)
+SEARCHED: Final = (LINK, DOMAIN, *_SOURCES)
+"""The filters by a part of a text: the name of a link, else the value."""
 PICTURES: Final = ("map", "hour_of_week")
 """Panels of the console that are pictures. The map is one of countries."""
 

@@ -1,7 +1,7 @@
 """Filters of reports: the values that one takes, and their stored forms. Pure."""
 
 import re
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Sequence
 from typing import Final, NamedTuple
 
 from tracker.errors import BadRequest
@@ -25,6 +25,35 @@ class Filter(NamedTuple):
     are_ids: bool = False
     canonical: Callable[[str], str] | None = None
     members: Callable[[str], Collection[str]] | None = None
+
+
+class Condition:
+    """The values that pass the negative and textual conditions on a dimension, as a container.
+
+    A value has any of the texts `having`, and none `without`. `text_of` is its text in lower case.
+    """
+
+    def __init__(
+        self,
+        refused: Container[str] = (),
+        having: Iterable[str] = (),
+        without: Iterable[str] = (),
+        text_of: Callable[[str], str] = str,
+    ) -> None:
+        self._refused, self._text_of = refused, text_of
+        self._having, self._without = [
+            [one.casefold() for one in texts] for texts in (having, without)
+        ]
+
+    def __contains__(self, value: object) -> bool:
+        name = str(value)
+        if name in self._refused:
+            return False
+        if not self._having and not self._without:
+            return True
+        text = self._text_of(name)
+        has_any = not self._having or any(one in text for one in self._having)
+        return has_any and not any(one in text for one in self._without)
 
 
 _COUNTRY: Final = re.compile(r"[A-Za-z]{2}")

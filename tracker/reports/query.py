@@ -60,6 +60,8 @@ class ReportQuery(msgspec.Struct, frozen=True, kw_only=True):
     """A checked request for a report. Days are the account's, both included.
 
     - `filters` has the wanted values by dimension: ids, hostnames, or values as clicks have them.
+    - `excluded` has values that do not pass. A click or conversion without a value passes.
+    - `containing` and `not_containing` have texts, in any case, of which a value has any or none.
     - `all_tags`: links must have every tag, not just one.
     - `tests`: tests of the account are left out, or counted alone.
     - `sort` and `descending` order the rows, then their keys.
@@ -79,6 +81,9 @@ class ReportQuery(msgspec.Struct, frozen=True, kw_only=True):
     levels: Sequence[str] = ()
     parents: Sequence[str] = ()
     filters: Mapping[str, Sequence[FilterValue]] = {}
+    excluded: Mapping[str, Sequence[FilterValue]] = {}
+    containing: Mapping[str, Sequence[str]] = {}
+    not_containing: Mapping[str, Sequence[str]] = {}
     all_tags: bool = False
     bots: Bots = "exclude"
     tests: Tests = "exclude"
@@ -89,6 +94,11 @@ class ReportQuery(msgspec.Struct, frozen=True, kw_only=True):
     having: Sequence[Bound] = ()
     page: int = 1
     page_size: int = DEFAULT_PAGE_ROWS
+
+    @property
+    def filtered_by(self) -> frozenset[str]:
+        """Return the dimensions of all filters."""
+        return frozenset().union(self.filters, self.excluded, self.containing, self.not_containing)
 
 
 class CurrencyMeasures(NamedTuple):

@@ -8,7 +8,7 @@ from tests.reports.history import DECIDED, DOMAINS, FOREIGN, HOME, VALUES, Histo
 from tests.reports.history import SOURCES as OF_SOURCES
 from tracker.clicks.sources import SOURCES
 from tracker.ids import new_id
-from tracker.reports.dimensions import FILTER_NAMES, FILTERS
+from tracker.reports.dimensions import FILTER_NAMES, FILTERS, SEARCHED
 from tracker.reports.query import Bots, GroupBy, ReportQuery
 from tracker.service.services import Services
 
@@ -21,18 +21,28 @@ HOST = "tracker.test"
 def drawn(random: Random, history: History, group_by: GroupBy) -> ReportQuery:
     first, last = sorted(random.choices(list(days()), k=2))
     names = random.sample([*FILTER_NAMES, *OWN], random.choice([0, 0, 1, 1, 2, 3]))
+    refused = random.sample([*FILTER_NAMES, *OWN], random.choice([0, 0, 0, 1, 1, 2]))
     return ReportQuery(
         account_id=history.account_id,
         first=first,
         last=last,
         group_by=group_by,
         filters={name: values(random, history, name) for name in names},
+        excluded={name: values(random, history, name) for name in refused},
+        containing=texts(random),
+        not_containing=texts(random),
         all_tags=random.random() < 0.3,
         bots=random.choice(get_args(Bots)),
         tests=random.choice(["exclude", "exclude", "only"]),
         page=random.choice([1, 1, 2, 10**9]),
         page_size=random.choice([1, 2, 25, 100]),
     )
+
+
+def texts(random: Random) -> dict[str, list[str]]:
+    names = random.sample([*SEARCHED, *OWN], random.choice([0, 0, 0, 0, 1, 2]))
+    known = ["EXAMPLE", "a", "k 2", "Link", "n", "un", "ÜNÏ", ".", "(", "&", "%", "=", "7"]
+    return {name: random.sample(known, random.choice([1, 1, 2, 4])) for name in names}
 
 
 def values(random: Random, history: History, name: str) -> list[Any]:

@@ -120,7 +120,13 @@ def naive(
             passes = all(
                 {*map(str, wanted)} & {*values_of(history, click, name)}
                 for name, wanted in query.filters.items()
+            ) and not any(
+                {*map(str, refused)} & {*values_of(history, click, name)}
+                for name, refused in query.excluded.items()
             )
+            for name, texts in query.containing.items():
+                [value] = values_of(history, click, name)
+                passes &= value != "none" and any(text in value for text in texts)
             at = click["at"]
             if (
                 f"{query.first}" <= day <= f"{query.last}"
@@ -162,7 +168,15 @@ async def test_the_rows_of_every_report_have_the_shares_of_their_clicks(services
         for _ in range(6):
             first, last = sorted(random.choices(list(days()), k=2))
             click = random.choice(history.clicks)
-            names = random.sample(["link", "tag", "utm_source", "parameter_0"], random.randrange(3))
+            dimensions = ["link", "tag", "utm_source", "parameter_0"]
+            names = random.sample(dimensions, random.randrange(3))
+            other = random.choice(history.clicks)
+            refused: dict[str, Any] = {
+                name: [
+                    UUID(one) if name == "tag" else one for one in values_of(history, other, name)
+                ]
+                for name in random.sample(dimensions, random.choice([0, 0, 1, 2]))
+            }
             filters: dict[str, Any] = {
                 name: [
                     UUID(one) if name in ("link", "tag") else one
@@ -180,6 +194,8 @@ async def test_the_rows_of_every_report_have_the_shares_of_their_clicks(services
                 until=until,
                 group_by=group_by,
                 filters=filters,
+                excluded=refused,
+                containing=random.choice([{}, {}, {"utm_source": ["m", "☂"]}]),
             )
             await check(services, history, costs, query)
 
@@ -203,6 +219,34 @@ async def test_the_parts_of_whole_periods_are_the_amounts_and_the_rest_is_unspre
         assert found.table.total("cost") == sum(one.amount for one in own if met[one.id])
         assert found.unspread == sum(one.amount for one in own if not met[one.id]) > 0
         assert found.others == {"USD": sum(one.amount for one in costs if one.currency)}
+
+
+@pytest.mark.parametrize(
+    ("filters", "unspread"),
+    [
+        ({}, 30),
+        ({"containing": {"utm_source": ["AI"]}}, 10),
+        ({"not_containing": {"utm_source": ["ai"]}}, 0),
+        ({"excluded": {"utm_source": ["other"]}}, 10),
+        ({"excluded": {"utm_source": ["mail"]}}, 0),
+        ({"filters": {"tag": [UUID(int=7)]}, "excluded": {"tag": [UUID(int=8)]}}, 20),
+        ({"excluded": {"tag": [UUID(int=7)]}}, 0),
+        ({"excluded": {"country": ["DE"]}}, 0),
+    ],
+)
+async def test_a_cost_without_clicks_is_in_totals_whose_filters_it_passes(
+    services: Services, filters: dict[str, Any], unspread: int
+) -> None:
+    account = await services.accounts.accounts.create("Acme")
+    mongodb, [first, *_] = services.stores.mongodb, days()
+    day = f"{first}"
+    await mongodb["accounts"].update_one({"_id": account.id}, {"$set": {"has_costs": True}})
+    for name, value, amount in (("utm_source", "mail", "10"), ("tag", str(UUID(int=7)), "20")):
+        cost = {"account_id": account.id, "key": name, "first": day, "last": day, "filter": name}
+        more = {"value": value, "amount": Decimal128(amount), "currency": None}
+        await mongodb["costs"].insert_one({"_id": new_id(), **cost, **more})
+    query = ReportQuery(account_id=account.id, first=first, last=first, group_by="day", **filters)
+    assert (await parts_of(services, query)).unspread == unspread * 10**9
 
 
 async def test_a_part_that_is_lost_is_found(

@@ -82,7 +82,7 @@ async def test_a_row_is_exactly_the_totals_of_those_below_it_costs_too(services:
             if number + 1 < len(way):
                 key = way[number + 1].parents[-1]
                 [above] = [row.measures for row in report.rows if row.key == key]
-    assert with_costs > 10
+    assert with_costs
 
 
 async def test_rows_below_are_compared_with_those_of_their_counterpart(

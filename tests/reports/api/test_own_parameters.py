@@ -56,6 +56,11 @@ async def test_a_report_is_by_an_own_parameter_and_filtered_by_others(world: Wor
         ({"parameter:sub1": "unknown"}, {"unknown": (0, 1)}),
         ({"parameter:sub1": "a", "parameter:zone": "7", "country": "DE"}, {"a": (1, 1)}),
         ({"parameter:sub1": "x"}, {}),
+        ({"parameter:sub1": {"contains": ["=C"]}}, {"b=c": (1, 0)}),
+        (
+            {"parameter:sub1": {"is_not": ["a"], "contains_not": ["="]}},
+            {"none": (2, 0), "unknown": (0, 1)},
+        ),
     ):
         found = await post(world, groupBy="parameter:sub1", filters=filters)
         assert counts(found.json()["rows"]) == rows, filters

@@ -110,9 +110,31 @@ def test_rows_by_name_or_key_stay_and_events_and_bots_have_measures_of_their_own
     ]
 
 
+async def test_a_share_without_names_shows_no_text_of_them_in_its_filters(world: World) -> None:
+    [large, *_] = await links_with_clicks(world.services, world.account)
+    conditions = {
+        "link": {"contains": ["mid", "SMALL", "larg"], "is_not": [large]},
+        "utm_source": {"contains_not": ["face"]},
+        "country": {"is_not": ["fr"]},
+    }
+    for named, shown, link in (
+        (True, ["middle", "small"], {"is_not": ["large"], "contains": ["mid", "SMALL", "larg"]}),
+        (False, ["Link 1", "Link 2"], {"is_not": ["Link 3"], "contains": ["…"]}),
+    ):
+        report = BY_CLICKS | {"filters": conditions}
+        _, token = await share(world.api, world.account, report=report, show_link_names=named)
+        assert await names(world.client, token) == shown
+        answer = (await opened(world.client, token)).json()
+        others = {"utm_source": {"contains_not": ["face"]}, "country": {"is_not": ["France"]}}
+        assert answer["filters"] == {"link": link, **others}
+
+
 async def test_a_share_of_an_earlier_release_opens_as_it_did(world: World) -> None:
     await links_with_clicks(world.services, world.account)
-    stored = '{"lastDays":7,"panels":[{"groupBy":"link","limit":1,"sort":"-value"}]}'
+    stored = (
+        '{"lastDays":7,"filters":{"utm_source":["none"],"browser":[]},'
+        '"panels":[{"groupBy":"link","limit":1,"sort":"-value"}]}'
+    )
     _, token = await create_share(
         world.services, world.account.id, "Old", stored, show_link_names=True
     )

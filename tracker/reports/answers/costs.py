@@ -74,10 +74,11 @@ async def cost_parts(
     costs, known = run.costs[days]
     tables, others = [], defaultdict[str, int](int)
     met: dict[UUID, int] = {}
+    selection = await selection_of(run, query)
     for of, group in _groups(costs):
-        table = await _clicks(run, query, of, read)
+        table = await _clicks(run, query, selection, of, read)
         if of not in known:
-            has_all = all(_is_of(query, one) for one in group) and not query.filters
+            has_all = all(_is_of(query, selection, one) for one in group) and not query.filtered_by
             known[of] = await _shares(run, of, group, table if has_all else None)
         shares = known[of]
         met |= shares.met
@@ -89,7 +90,7 @@ async def cost_parts(
                 others[currency] += parts.total("bot_cost" if query.bots == "only" else "cost")
     unspread = defaultdict[str | None, int](int)
     for cost in costs:
-        if not met.get(cost.id) and _is_of(query, cost):
+        if not met.get(cost.id) and _is_of(query, selection, cost):
             unspread[cost.currency] += cost.amount
     own = unspread.pop(None, 0)
     for code, amount in unspread.items():
@@ -147,7 +148,7 @@ async def _shares(
             last=date.fromisoformat(last),
             group_by="day",
         )
-        table = await _clicks(run, query, of, Reading)
+        table = await _clicks(run, query, await selection_of(run, query), of, Reading)
     return await in_thread_if_large(
         table.rows + len(costs), _divided, of, costs, table, run.scope.calendar
     )
@@ -215,12 +216,14 @@ def _times(table: Columns, of: CostKind) -> Column:
     return column_of([f"{day}T{hour}" for day, hour in pairs])
 
 
-async def _clicks(run: ReportRun, query: ReportQuery, of: CostKind, read: type[Reading]) -> Columns:
+async def _clicks(
+    run: ReportRun, query: ReportQuery, selection: Selection, of: CostKind, read: type[Reading]
+) -> Columns:
     """Return the clicks of a query that pass the filters of costs, by its dimensions and theirs."""
     name = of.filter
     values = list(map(UUID, of.values)) if name in (LINK, TAG) else of.values
     of_costs = await selection_of(run, replace(query, filters={name: values}, all_tags=False))
-    both = _both(await selection_of(run, query), of_costs)
+    both = _both(selection, of_costs)
     crossed = (COUNTED.get(name, name), *_times_of(of))
     by_day = replace(query, bots="exclude")
     table = await read(run, by_day, both._replace(crossed=crossed)).table()
@@ -230,22 +233,30 @@ async def _clicks(run: ReportRun, query: ReportQuery, of: CostKind, read: type[R
 
 
 def _both(one: Selection, other: Selection) -> Selection:
+    """Return the values that pass both, of which the `other` has no conditions."""
     links = [set(of.links) for of in (one, other) if of.links is not None]
     values = dict(one.values)
     for name, wanted in other.values.items():
         values[name] = values.get(name, wanted) & wanted
-    return Selection(list(set.intersection(*links)) if links else None, values)
+    found = list(set.intersection(*links)) if links else None
+    return Selection(found, values, conditions=one.conditions)
 
 
-def _is_of(query: ReportQuery, cost: PeriodCost) -> bool:
+def _is_of(query: ReportQuery, selection: Selection, cost: PeriodCost) -> bool:
     """Return whether a report has all of a cost: its whole period, and no other filter."""
     last = cost.days[1] if query.until is None else f"{cost.days[1]}T"
     return (
         query.bots != "only"
         and query.first.isoformat() <= cost.days[0]
         and last <= query.last.isoformat()
-        and all(
-            name == cost.filter and cost.value in map(str, values)
-            for name, values in query.filters.items()
-        )
+        and query.filtered_by <= {cost.filter}
+        and _passes(query, selection, cost)
     )
+
+
+def _passes(query: ReportQuery, selection: Selection, cost: PeriodCost) -> bool:
+    """Return whether the value of a cost passes the filters by its dimension."""
+    if cost.filter != TAG:
+        return all(cost.value in found for name, found in selection.passing if name == cost.filter)
+    wanted = map(str, query.filters.get(TAG, [cost.value]))
+    return cost.value in wanted and cost.value not in map(str, query.excluded.get(TAG, ()))

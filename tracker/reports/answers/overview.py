@@ -85,7 +85,7 @@ def plan(run: ReportRun, queries: Sequence[ReportQuery], others: int = 0) -> Non
     a link are read once too.
     """
     crossed = [one for one in queries if not _is_of_rollups(one)]
-    needed = dict.fromkeys(needed_for(one.group_by, one.filters) for one in crossed)
+    needed = dict.fromkeys(needed_for(one.group_by, one.filtered_by) for one in crossed)
     run.combinations = list(needed)
     run.is_thorough = len(needed) >= _MANY
     if len(queries) >= _MANY:
@@ -94,4 +94,4 @@ def plan(run: ReportRun, queries: Sequence[ReportQuery], others: int = 0) -> Non
 
 
 def _is_of_rollups(query: ReportQuery) -> bool:
-    return rollups_for(needed_for(query.group_by, query.filters)) is not None
+    return rollups_for(needed_for(query.group_by, query.filtered_by)) is not None

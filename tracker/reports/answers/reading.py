@@ -8,7 +8,7 @@
 - Tests: from their documents (`reports/answers/counting_of_tests`).
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from datetime import date, timedelta
 from functools import partial
 from typing import Final
@@ -60,7 +60,7 @@ class Reading:
         self._selection = selection
         self._links = selection.links
         self.needed = needed_for(
-            query.group_by, {*query.filters, *query.levels, *selection.crossed}
+            query.group_by, {*query.filtered_by, *query.levels, *selection.crossed}
         )
         # The name of each own parameter that is needed, by its column.
         own = {column: name for name, column in run.scope.own.items()}
@@ -91,7 +91,7 @@ class Reading:
         for column, name in self._own.items():
             shown = table.dimensions[column].mapped(partial(own_value, name))
             table = table.with_column(column, shown)
-        for name, values in self._selection.values.items():
+        for name, values in self._selection.passing:
             table = table.where(name, values)
         return table
 
@@ -103,7 +103,7 @@ class Reading:
         run, query = self._run, self._query
         crossed = next((name for name in (HOUR, EVENT) if name in self.needed), None)
         wanted = UnattributedQuery(query.first, query.last, crossed)
-        passing = self._selection.values
+        passing = self._selection.passing
         return await run.unattributed.of(run.reader, run.scope, wanted, self.names, passing)
 
     async def _tables(self) -> list[Columns]:
@@ -177,14 +177,17 @@ class Reading:
             return [table for _, table in tables]
         return [one.with_constant(DAY, period.first.isoformat()) for period, one in tables]
 
-    def _stored_values(self, by: Sequence[str]) -> Mapping[str, Collection[str]]:
+    def _stored_values(self, by: Sequence[str]) -> Mapping[str, Container[str]]:
         """Return the stored values that pass the filters, except where too many do."""
-        found: dict[str, Collection[str]] = {}
+        found: dict[str, Container[str]] = {}
         for column, values in self._selection.values.items():
             name = self._own.get(column)
             stored = values if name is None else stored_values(name, values)
             if column in by and stored is not None:
                 found[column] = stored
+        for column, condition in self._selection.conditions.items():
+            if column in by and column not in self._own:
+                found.setdefault(column, condition)
         return found
 
     def _few_links(self) -> Sequence[UUID] | None:

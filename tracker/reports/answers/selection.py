@@ -1,6 +1,7 @@
 """The links and values that pass the filters of a query."""
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Container, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 from uuid import UUID
 
@@ -8,7 +9,7 @@ from msgspec.structs import replace
 
 from tracker.ids import id_text
 from tracker.reports.answers.levels import narrowed
-from tracker.reports.counted import wanted_values
+from tracker.reports.counted import text_of, wanted_values
 from tracker.reports.dimensions import (
     CURRENCY,
     DOCUMENT_KINDS,
@@ -17,6 +18,7 @@ from tracker.reports.dimensions import (
     TAG,
     DocumentKind,
 )
+from tracker.reports.filters import Condition
 from tracker.reports.joint_counts.report_run import ReportRun
 from tracker.reports.joint_counts.scope import ReportScope
 from tracker.reports.query import ReportQuery
@@ -30,13 +32,20 @@ _LINKS_PER_BATCH: Final = 1000
 class Selection(NamedTuple):
     """The links of filters by link and tag, None without such filters, and all stored values.
 
-    `values` are by counted dimension, links among them. `crossed` are further dimensions to count
-    by, for events alone if the currency is one, else for clicks alone.
+    `values` are by counted dimension, links among them, as are further `conditions` on them.
+    `crossed` are further dimensions to count by, for events alone if the currency is one, else for
+    clicks alone.
     """
 
     links: Sequence[UUID] | None
     values: Mapping[str, frozenset[str]]
     crossed: Sequence[str] = ()
+    conditions: Mapping[str, Condition] = {}
+
+    @property
+    def passing(self) -> Sequence[tuple[str, Container[str]]]:
+        """Return the values that pass, by counted dimension. A row must pass all."""
+        return [*self.values.items(), *self.conditions.items()]
 
     @property
     def kinds(self) -> Sequence[DocumentKind]:
@@ -50,13 +59,16 @@ def resolved(scope: ReportScope, query: ReportQuery, field: str = "groupBy") -> 
 
     Raises BadRequest, which names the filter or the `field` of the group, for unknown ones.
     """
-    filters = {
-        scope.dimension_of(f"filters.{name}", name): values
-        for name, values in query.filters.items()
+    found = {
+        of: {
+            scope.dimension_of(f"filters.{name}", name): values
+            for name, values in getattr(query, of).items()
+        }
+        for of in ("filters", "excluded", "containing", "not_containing")
     }
     group_by = scope.dimension_of(field, query.group_by)
     levels = [scope.dimension_of(f"{field}[{at}]", one) for at, one in enumerate(query.levels)]
-    return narrowed(scope, replace(query, group_by=group_by, levels=levels, filters=filters))
+    return narrowed(scope, replace(query, group_by=group_by, levels=levels, **found))
 
 
 async def selection_of(run: ReportRun, query: ReportQuery) -> Selection:
@@ -70,28 +82,79 @@ async def selection_of(run: ReportRun, query: ReportQuery) -> Selection:
         values[counted] = values.get(counted, frozenset(wanted)).intersection(wanted)
     if run.scope.currency in values.get(CURRENCY, ()):
         values[CURRENCY] |= {HOME_CURRENCY}
-    return Selection(links, values)
+    return Selection(links, values, conditions=await _conditions(run, query))
+
+
+async def _conditions(run: ReportRun, query: ReportQuery) -> Mapping[str, Condition]:
+    refused = {LINK: await _refused_links(run, query)}
+    for name in query.excluded.keys() - {LINK, TAG}:
+        counted, values = wanted_values(name, query.excluded[name], run.host)
+        refused[counted] = refused.get(counted, frozenset()).union(values)
+    if run.scope.currency in refused.get(CURRENCY, ()):
+        refused[CURRENCY] |= {HOME_CURRENCY}
+    # Links have a name elsewhere.
+    having, without = (
+        {name: texts for name, texts in of.items() if name != LINK}
+        for of in (query.containing, query.not_containing)
+    )
+    names = {name for name, values in refused.items() if values} | having.keys() | without.keys()
+    return {
+        name: Condition(
+            refused.get(name, ()),
+            having.get(name, ()),
+            without.get(name, ()),
+            text_of(name, run.host),
+        )
+        for name in names
+    }
 
 
 async def _links(run: ReportRun, query: ReportQuery) -> Sequence[UUID] | None:
-    """Return the links that pass the filters by link and tag.
+    """Return the links that pass the filters by link and tag, but for those that are refused.
 
     Other accounts' ids are harmless: counts match the account too.
     """
-    ids, tags = query.filters.get(LINK), query.filters.get(TAG)
-    if tags is None:
+    ids, tags, texts = query.filters.get(LINK), query.filters.get(TAG), query.containing.get(LINK)
+    if tags is None and texts is None:
         return None if ids is None else [UUID(str(one)) for one in ids]
-    matching: dict[str, Any] = {
-        "account_id": query.account_id,
-        "tags": {"$all" if query.all_tags else "$in": list(tags)},
-    }
+    matching: dict[str, Any] = {}
+    if tags is not None:
+        matching["tags"] = {"$all" if query.all_tags else "$in": list(tags)}
+    if texts is not None:
+        matching["internal_name"] = _with_any_of(texts)
     if ids is not None:
         matching["_id"] = {"$in": list(ids)}
-    # There may be 100,000: the driver takes twice as long to make UUIDs.
-    found = run.reader.with_binary_ids().find_each(
-        "links", with_stored_ids(matching), ["_id"], batch_size=_LINKS_PER_BATCH
-    )
-    return [UUID(bytes=row["_id"]) async for row in found]
+    return await _found(run, matching)
+
+
+async def _refused_links(run: ReportRun, query: ReportQuery) -> frozenset[str]:
+    refused = frozenset(map(str, query.excluded.get(LINK, ())))
+    wanted: list[dict[str, Any]] = []
+    if TAG in query.excluded:
+        wanted.append({"tags": {"$in": list(query.excluded[TAG])}})
+    if LINK in query.not_containing:
+        wanted.append({"internal_name": _with_any_of(query.not_containing[LINK])})
+    for matching in wanted:
+        found = await _found(run, matching)
+        refused |= await in_thread_if_large(len(found), _texts, found)
+    return refused
+
+
+def _with_any_of(texts: Sequence[str]) -> dict[str, str]:
+    return {"$regex": "|".join(map(re.escape, texts)), "$options": "i"}
+
+
+async def _found(run: ReportRun, matching: Mapping[str, Any]) -> Sequence[UUID]:
+    """Return the account's links that match, which are found once for all parts of a request."""
+    known = run.links.get(str(matching))
+    if known is None:
+        wanted = with_stored_ids({"account_id": run.scope.account_id, **matching})
+        # There may be 100,000: the driver takes twice as long to make UUIDs.
+        found = run.reader.with_binary_ids().find_each(
+            "links", wanted, ["_id"], batch_size=_LINKS_PER_BATCH
+        )
+        known = run.links[str(matching)] = [UUID(bytes=row["_id"]) async for row in found]
+    return known
 
 
 def _texts(links: Sequence[UUID]) -> frozenset[str]:

@@ -189,7 +189,7 @@ async def create(call: ReportCall[Nothing, CreateOverview]) -> OverviewAnswer:
     """
     services, body = call.services, call.body
     found = await overview(services, call.account_id, body)
-    reads, filters = call.web.mongodb.reads, body.filters.values()
+    reads, filters = call.web.mongodb.reads, body.filters.named_values()
     return OverviewAnswer(
         **asdict(found),
         filter_names=await filter_names(reads, call.account_id, filters),

@@ -74,7 +74,7 @@ class ReportAnswer(msgspec.Struct, kw_only=True):
 
 async def check_domains(services: ReportServices, body: ReportRequest) -> None:
     """Check the domains in the filters. Raises BadRequest if one is not a hostname."""
-    for name in body.filters.values().get("domain", []):
+    for name in body.filters.named_values().get("domain", []):
         if name != services.public_url.host and not canonical_hostname(str(name)):
             raise BadRequest("filters.domain: must be a hostname such as go.example.com")
 

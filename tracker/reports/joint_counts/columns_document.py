@@ -6,7 +6,7 @@ are zero are left out, and so are columns where all have the usual value. A tabl
 account had an extra column lacks it.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -74,14 +74,14 @@ def _size(stored: Any) -> int:
 def table_of(
     documents: Sequence[Mapping[str, Any]],
     names: Sequence[str],
-    wanted: Mapping[str, Collection[str]] = MappingProxyType({}),
+    wanted: Mapping[str, Container[str]] = MappingProxyType({}),
 ) -> Columns:
     """Return the table of these documents, with these dimensions and only the `wanted` values."""
     return joined([_part(one, names, wanted) for one in documents], names)
 
 
 def _part(
-    document: Mapping[str, Any], names: Sequence[str], wanted: Mapping[str, Collection[str]]
+    document: Mapping[str, Any], names: Sequence[str], wanted: Mapping[str, Container[str]]
 ) -> Columns:
     stored = {name: _stored(document, name) for name in names}
     values = {name: one[0] for name, one in stored.items()}

@@ -95,7 +95,8 @@ class ReportRun:
     Reports share `fingerprints_of`, `unattributed` conversions, the counts of `recent` documents,
     and `rollups` if there are many reports. Documents are counted once for all `combinations` of
     dimensions that the reports need; with `is_thorough`, by all dimensions. `has_further`: rollups
-    that were read have FURTHER_MEASURES. `costs` of periods are by the days that were asked for.
+    that were read have FURTHER_MEASURES. `costs` of periods are by the days that were asked for,
+    `links` of filters by the filter of MongoDB that found them.
     """
 
     def __init__(
@@ -127,6 +128,7 @@ class ReportRun:
         self.recent: dict[RecentKey, Columns] = {}
         self.unattributed = Unattributed()
         self.costs: dict[tuple[date, date], CostsOfDays] = {}
+        self.links: dict[str, Sequence[UUID]] = {}
         self._fingerprints: dict[UUID | None, Fingerprints] = {}
         self._until = until
 

@@ -4,7 +4,7 @@
 resort: 2 to 5 µs each.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Final, NamedTuple
 
@@ -90,7 +90,7 @@ class CountSources:
         ids: Mapping[Period, JointId],
         cached: Mapping[JointId, CachedTable],
         names: Sequence[str],
-        wanted: Mapping[str, Collection[str]] | None = None,
+        wanted: Mapping[str, Container[str]] | None = None,
     ) -> dict[Period, Columns]:
         """Return the valid tables, or only their `wanted` rows."""
         valid = {

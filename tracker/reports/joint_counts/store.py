@@ -15,7 +15,7 @@ counts by fewer follow from them, even when retention has deleted the clicks.
 
 import time
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final, NamedTuple
 from uuid import UUID
@@ -96,7 +96,7 @@ class CachedTable(NamedTuple):
     def rows(self) -> int:
         return sum(part["rows"] for part in self.parts)
 
-    def table(self, wanted: Mapping[str, Collection[str]] | None = None) -> Columns:
+    def table(self, wanted: Mapping[str, Container[str]] | None = None) -> Columns:
         """Return the table, or only its `wanted` rows. It takes milliseconds: use a thread."""
         known = {name: one for name, one in (wanted or {}).items() if name in self.names}
         return table_of(self.parts, self.names, known)

@@ -12,7 +12,7 @@ Guarantee: a table has exactly the figures of the snapshot's documents. Clicks t
 deleted count as unknown, so sums always equal the rollups'.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from contextlib import aclosing
 from types import MappingProxyType
 from typing import Final
@@ -39,14 +39,14 @@ from tracker.reports.memory import bytes_of
 from tracker.reports.periods import Period, is_over
 from tracker.reports.threads import in_thread, in_thread_if_large
 
-_ANY: Final[Mapping[str, Collection[str]]] = MappingProxyType({})
+_ANY: Final[Mapping[str, Container[str]]] = MappingProxyType({})
 
 
 class JointTables:
     """Tables of joint counts of a scope in a run. Rows without `wanted` values may be missing."""
 
     def __init__(
-        self, run: ReportRun, scope: ReportScope, wanted: Mapping[str, Collection[str]] = _ANY
+        self, run: ReportRun, scope: ReportScope, wanted: Mapping[str, Container[str]] = _ANY
     ) -> None:
         self._run = run
         self._wanted = wanted

@@ -5,7 +5,7 @@ For other tables, the rollups without a link have them by day, and by hour or ev
 needed, `needed_for` adds the domain.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Container, Sequence
 from datetime import date
 from typing import Final, NamedTuple
 
@@ -45,19 +45,19 @@ class Unattributed:
         scope: ReportScope,
         query: UnattributedQuery,
         names: Sequence[str],
-        passing: Mapping[str, Collection[str]],
+        passing: Sequence[tuple[str, Container[str]]],
     ) -> Columns:
         """Return the conversions that pass the filters, by these dimensions."""
-        if any(UNKNOWN not in wanted for name, wanted in passing.items() if name not in _MAPS):
+        if any(UNKNOWN not in wanted for name, wanted in passing if name not in _MAPS):
             return empty(names)
         table = await self._by_day(reader, scope, query._replace(map=None))
         if query.map is not None and table.rows:
             table = await self._by_day(reader, scope, query)
         if not table.rows:
             return empty(names)
-        for name in _MAPS:
-            if name in passing:
-                table = table.where(name, passing[name])
+        for name, wanted in passing:
+            if name in _MAPS:
+                table = table.where(name, wanted)
         table = table.by([name for name in names if name in table.dimensions])
         for name in names:
             if name not in table.dimensions:

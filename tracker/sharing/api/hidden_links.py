@@ -32,12 +32,12 @@ async def hide_links(
     panel: PanelRows | None,
     wanted: CreateOverview,
     ranked: CreateOverview,
-) -> list[str]:
-    """Number the links of a panel. Return the names of the links in filters.
+) -> dict[str, str]:
+    """Number the links of a panel. Return the names of the links in filters, by their ids.
 
     `wanted` is the overview to show, `ranked` the one by the share's own measure.
     """
-    filtered = [str(link) for link in ranked.filters.values().get("link", [])]
+    filtered = [str(link) for link in ranked.filters.named_values().get("link", [])]
     rows = [] if panel is None else panel.rows
     shown = [row.key for row in rows]
     ordered_by = _by_link(ranked)
@@ -52,7 +52,7 @@ async def hide_links(
         numbers.setdefault(link, ranks.total + 1 + len(numbers) - len(ranks.of))
     if panel is not None:
         panel.rows = [_numbered(row, numbers.get(row.key)) for row in rows]
-    return [f"Link {numbers[link]}" for link in filtered]
+    return {link: f"Link {numbers[link]}" for link in filtered}
 
 
 async def _read_ranks(

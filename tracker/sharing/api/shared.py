@@ -9,7 +9,7 @@ from tracker.clock import iso, now
 from tracker.errors import ErrorCode, Unauthorized
 from tracker.reports.answers.names import filter_names
 from tracker.reports.api.figures import MeasureName
-from tracker.reports.api.filters import BotsIn, TagOperator
+from tracker.reports.api.filters import BotsIn, TagOperator, in_words
 from tracker.reports.api.overview import OverviewFigures, overview
 from tracker.sharing.api.hidden_links import hide_links
 from tracker.sharing.api.shared_report import SharedReport, ShownPanels
@@ -44,8 +44,11 @@ class SharedAnswer(OverviewFigures, kw_only=True):
     name: str
     expires_at: Timestamp | None = field(name="expiresAt")
     filters: Annotated[
-        dict[str, list[str]],
-        Meta(description="the names of the values in filters, by dimension"),
+        dict[str, list[str] | dict[str, list[str]]],
+        Meta(
+            description="the names of the values in filters, by dimension; by operator where one "
+            "is not `is`. Without names of links, a text in them is shown as …"
+        ),
     ]
     tag_operator: TagOperator | UnsetType = field(default=UNSET, name="tagOperator")
     bots: BotsIn | UnsetType = UNSET
@@ -90,17 +93,17 @@ async def _read(
         today = (await services.accounts.time_zones.find(account_id)).day_of(now())
         wanted = report.overview(account_id, today, measure)
         found = await overview(services.reports, account_id, wanted, report.hidden)
-        named = await filter_names(call.web.mongodb.reads, account_id, wanted.filters.values())
-        names = {dimension: list(of.values()) for dimension, of in named.items()}
+        reads, values = call.web.mongodb.reads, wanted.filters.named_values()
+        named = await filter_names(reads, account_id, values)
         if not share.show_link_names:
             ranked = report.overview(account_id, today)
             links = found.panels.get("link")
-            if filtered := await hide_links(services, account_id, links, wanted, ranked):
-                names["link"] = filtered
+            named["link"] = await hide_links(services, account_id, links, wanted, ranked)
+        hidden = () if share.show_link_names else ("link",)
     return SharedAnswer(
         name=share.name,
         expires_at=None if share.expires_at is None else iso(share.expires_at),
-        filters=names,
+        filters=in_words(wanted.filters, named, hidden),
         tag_operator=wanted.tag_operator,
         bots=wanted.bots,
         measure=report.own_measure,
