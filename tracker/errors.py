@@ -21,6 +21,7 @@ class ErrorCode(StrEnum):
     KEY_REVOKED = "key_revoked"
     FORBIDDEN = "forbidden"
     MISSING_SCOPE = "missing_scope"
+    LIMITED = "limited"
     NOT_FOUND = "not_found"
     LINK_EXPIRED = "link_expired"
     LINK_NOT_STARTED = "link_not_started"

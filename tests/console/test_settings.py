@@ -7,7 +7,7 @@ from playwright.async_api import Page, expect
 
 from tests.console.conftest import OpenConsole
 from tests.console.people import sign_in
-from tests.factories import create_member, create_person
+from tests.factories import create_link, create_member, create_person
 from tracker.access.principal import Author
 from tracker.access.roles import Role
 from tracker.accounts.accounts import Account
@@ -278,3 +278,46 @@ async def test_the_audit_log_names_who_did_what_and_is_filtered(
         [heading, row] = path.read_text(encoding="utf-8-sig").splitlines()
         assert "action" in heading
         assert "account.changed" in row
+
+
+async def test_a_member_is_limited_to_links_of_a_tag_and_sees_no_more(
+    open_console: OpenConsole, services: Services, account: Account
+) -> None:
+    tag = await services.links.tags.create(account.id, "Bakery")
+    for name, tags in (("Bread", [tag.id]), ("Cars", [])):
+        await create_link(services, account.id, name.lower(), internal_name=name, tags=tags)
+    async with open_console("/console/settings/members") as page:
+        await page.get_by_role("button", name="Invite", exact=True).click()
+        await page.get_by_label("E-mail").fill("eve@example.com")
+        await page.get_by_label("Bakery").check()
+        await page.get_by_role("button", name="Make a link").click()
+        link = await page.get_by_role("dialog").locator("code").first.inner_text()
+        await page.get_by_role("button", name="I have copied it").click()
+        await _join(page, link)
+        await expect(page.get_by_text("You see links with: Bakery")).to_be_visible()
+        await expect(page.get_by_role("navigation", name="Main").get_by_role("link")).to_have_text(
+            ["Overview", "Links", "Conversions", "Tags", "Settings"]
+        )
+        await page.goto("/console/conversions")
+        await expect(page.get_by_role("link", name="Uploads")).to_have_count(0)
+        await page.goto("/console/links")
+        await expect(page.get_by_role("row", name="Bread")).to_be_visible()
+        await expect(page.get_by_text("Cars")).to_have_count(0)
+        await page.get_by_role("button", name="New link").click()
+        await (
+            page.get_by_role("dialog")
+            .get_by_label("Destination")
+            .fill("https://bakery.example/cake")
+        )
+        await page.get_by_role("button", name="Create", exact=True).click()
+        await page.get_by_role("link", name="bakery.example/cake").first.click()
+        await expect(page.get_by_role("heading", name="Report")).to_be_visible()
+        await page.wait_for_load_state("networkidle")
+        await sign_in(services, page, account.id)
+        await page.goto("/console/settings/members")
+        await expect(page.get_by_role("row", name="Eve")).to_contain_text("1 tag")
+        await page.get_by_role("button", name="Actions for Eve").click()
+        await page.get_by_role("menuitem", name="Change the role or links").click()
+        await page.get_by_role("button", name="All links").click()
+        await page.get_by_role("button", name="Change", exact=True).click()
+        await expect(page.get_by_role("row", name="Eve")).to_contain_text("all")

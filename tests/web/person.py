@@ -1,7 +1,7 @@
 """People with a password, and a client that sends what a browser sends from the console."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -41,10 +41,11 @@ async def signed_in(
     account_id: Any,
     role: Role = Role.OWNER,
     password: str | None = None,
+    tags: Sequence[UUID] = (),
 ) -> "PersonClient":
-    """Return the client of a new person who is signed in to an account."""
+    """Return the client of a new person who is signed in to an account, maybe limited to tags."""
     person = await create_person(services, f"{new_id().hex}@example.com", password)
-    await services.accounts.members.add(account_id, person.id, role)
+    await services.accounts.members.add(account_id, person.id, role, tags=tags)
     _, secret = await services.access.sessions.start(person.id, account_id, BROWSER)
     return PersonClient(client, secret, person)
 

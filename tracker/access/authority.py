@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from tracker.access.invitations import Invitation
 from tracker.access.principal import Actor, ActorKind, Author, Principal
-from tracker.access.roles import SCOPES_OF, Role
+from tracker.access.roles import SCOPES_OF, Role, scopes_of
 from tracker.clock import now
 from tracker.errors import ErrorCode, Forbidden
 from tracker.stores.mongodb.database import MongoDB
@@ -70,7 +70,11 @@ class Authority:
         if actor.kind == ActorKind.MEMBER:
             member = {"account_id": account_id, "person_id": actor.id}
             row = await _find_and_lock(self._members, member, session)
-            return None if row is None else replace(principal, scopes=SCOPES_OF[Role(row["role"])])
+            if row is None:
+                return None
+            tags = frozenset[UUID](row.get("tags", ())) or None
+            scopes = scopes_of(Role(row["role"]), tags is not None)
+            return replace(principal, scopes=scopes, tags=tags)
         valid = {"_id": actor.id, "account_id": account_id, "revoked_at": None}
         row = await _find_and_lock(self._api_keys, valid, session)
         if row is None or (row["expires_at"] is not None and row["expires_at"] <= now()):

@@ -42,6 +42,7 @@ class Invitation(msgspec.Struct, frozen=True, kw_only=True):
     """A stored invitation or password reset, without its token.
 
     - An invitation has an account and a role. Only the operator may leave `email` open (None).
+      Its `tags` limit the member, as `Member` has them.
     - A password reset has a person and an `email`. If a member created it, it also has the account
       and the person's role, and is valid only while both stay.
     - `without_totp` also switches the second factor off.
@@ -53,6 +54,7 @@ class Invitation(msgspec.Struct, frozen=True, kw_only=True):
     person_id: UUID | None = None
     email: str | None
     role: Role | None
+    tags: list[UUID] = []
     without_totp: bool = False
     created_by: Actor
     created_at: datetime = msgspec.field(default_factory=now)

@@ -1,9 +1,9 @@
 """The principal of a request: its account, actor and scopes."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from enum import StrEnum
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 import msgspec
@@ -32,6 +32,9 @@ SCOPES: Final = (
 VERBS: Final = ("read", "write")
 EVERY_SCOPE: Final = tuple(f"{resource}:{verb}" for resource in SCOPES for verb in (*VERBS, "*"))
 """The scopes that a key may be given."""
+
+
+_NO_TAG: Final = UUID(int=0)
 
 
 class ActorKind(StrEnum):
@@ -76,6 +79,7 @@ class Principal(msgspec.Struct, frozen=True, kw_only=True):
     """The account, actor and scopes of a request. `scopes` is None for every scope.
 
     `session_id` is set only for a member's request, `expires_at` only for an API key that expires.
+    `tags`: only links with one of these tags may be seen and changed; None: all links.
     """
 
     account_id: UUID
@@ -83,6 +87,7 @@ class Principal(msgspec.Struct, frozen=True, kw_only=True):
     scopes: Collection[str] | None
     session_id: UUID | None = None
     expires_at: datetime | None = None
+    tags: frozenset[UUID] | None = None
 
     def require(self, scope: str, field: str = "") -> None:
         """Check for `scope`, such as `links:write`. Raises Forbidden, naming `field` if given."""
@@ -113,10 +118,32 @@ class Principal(msgspec.Struct, frozen=True, kw_only=True):
             raise BadRequest(f"expires_at: at most {latest}, when this API key ends")
         return wanted
 
+    def may_see(self, stored: object) -> bool:
+        """Return whether the limit allows an object: only those with tags, such as links."""
+        return self.tags is None or not self.tags.isdisjoint(getattr(stored, "tags", ()))
+
+    def check_tags(self, tags: Collection[UUID], field: str = "tags") -> None:
+        """Raise BadRequest if a link with these tags would be outside the limit."""
+        if self.tags is not None and self.tags.isdisjoint(tags):
+            raise BadRequest(f"{field}: a link needs one of the tags that you are limited to")
+
     def _has(self, scope: str) -> bool:
         if self.scopes is None:
             return True
         return scope in self.scopes or scope.partition(":")[0] + ":*" in self.scopes
+
+
+def tags_within(
+    limit: frozenset[UUID] | None, tags: Sequence[Any], all_tags: bool
+) -> tuple[Sequence[Any], bool]:
+    """Return a filter by tags that only links of the limit pass."""
+    if limit is None:
+        return tags, all_tags
+    if not tags:
+        return sorted(limit), False
+    own = [one for one in tags if one in limit]
+    passes = len(own) == len(tags) if all_tags else bool(own)
+    return (own, all_tags) if passes else ([_NO_TAG], False)
 
 
 def _expanded(scope: str) -> list[str]:

@@ -1,6 +1,6 @@
 """Sessions of people who signed in: 32 random bytes in a cookie, their SHA-256 in MongoDB.
 
-Every request looks up its session and role, so the end of either takes effect at once.
+Every request looks up its session, role and limit, so a change takes effect at once.
 """
 
 from collections import OrderedDict
@@ -62,21 +62,23 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SignedIn(msgspec.Struct, frozen=True, kw_only=True):
-    """A valid session, with its person's label and role in the account."""
+    """A valid session, with its person's label, role and limit in the account."""
 
     session: Session
     label: str
     role: Role
+    tags: frozenset[UUID] = frozenset()
 
     @property
     def principal(self) -> Principal:
         actor = Actor(kind=ActorKind.MEMBER, id=self.session.person_id, name=self.label)
-        scopes = roles.SCOPES_OF[self.role]
+        scopes = roles.scopes_of(self.role, bool(self.tags))
         return Principal(
             account_id=self.session.account_id,
             actor=actor,
             scopes=scopes,
             session_id=self.session.id,
+            tags=self.tags or None,
         )
 
 
@@ -191,7 +193,12 @@ class Sessions:
 
 def _signed_in(row: Mapping[str, Any]) -> SignedIn:
     label = row["name"] or row["email"]
-    return SignedIn(session=as_struct(Session, row), label=label, role=Role(row["role"]))
+    return SignedIn(
+        session=as_struct(Session, row),
+        label=label,
+        role=Role(row["role"]),
+        tags=frozenset(row.get("tags", ())),
+    )
 
 
 def _expiry(created_at: datetime, used_at: datetime) -> datetime:
@@ -214,7 +221,7 @@ _PERSON: Final = {
 
 
 def _with_role(wanted: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return the pipeline that finds members' sessions, with name, e-mail and role."""
+    """Return the pipeline that finds members' sessions, with name, e-mail, role and limit."""
     return [
         {"$match": wanted},
         _MEMBER,
@@ -222,5 +229,6 @@ def _with_role(wanted: Mapping[str, Any]) -> list[Mapping[str, Any]]:
         {"$unwind": "$member"},
         {"$unwind": "$person"},
         {"$set": {"role": "$member.role", "name": "$person.name", "email": "$person.email"}},
+        {"$set": {"tags": "$member.tags"}},
         {"$unset": ["member", "person", "sha256"]},
     ]

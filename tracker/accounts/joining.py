@@ -146,7 +146,9 @@ class Joining:
         account_id, role = invitation.account_id, invitation.role
         if account_id is None or role is None:
             raise token_expired()
-        member = await self._identity.members.add(account_id, person.id, role, transaction)
+        member = await self._identity.members.add(
+            account_id, person.id, role, transaction, invitation.tags
+        )
         # The person's next session opens this account.
         await self._identity.people.change(person.id, {"account_id": account_id}, transaction)
         granted = {"role": FieldChange(before=None, after=role)}

@@ -4,15 +4,15 @@ Guarantees, within the caller's transaction:
 
 - An account keeps an owner. Taking an owner's role writes the account's document, so simultaneous
   demotions conflict.
-- A removal or a change of role ends the member's sessions, open invitations and resets in the
-  account.
+- A removal or a change of role or limit ends the member's sessions, open invitations and resets
+  in the account.
 - Any change of a person's memberships ends the open resets that accounts have created for the
   person. It also writes the person's document, so it conflicts with the simultaneous creation or
   use of a reset.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
@@ -35,12 +35,17 @@ ALREADY_MEMBER: Final = "email: is a member of the account already"
 
 
 class Member(msgspec.Struct, frozen=True, kw_only=True):
-    """A person's membership in an account. `last_seen_at` is None before the first session."""
+    """A person's membership in an account. `last_seen_at` is None before the first session.
+
+    `tags` limit it to links with one of them; without any it has no limit. A deleted tag stays, so
+    that no limit ends by itself.
+    """
 
     id: UUID
     account_id: UUID
     person_id: UUID
     role: Role
+    tags: list[UUID] = []
     created_at: datetime
     last_seen_at: datetime | None = None
 
@@ -66,12 +71,16 @@ class Members:
         self._invitations = invitations
 
     async def add(
-        self, account_id: UUID, person_id: UUID, role: Role, session: MongoSession | None = None
+        self,
+        account_id: UUID,
+        person_id: UUID,
+        role: Role,
+        session: MongoSession | None = None,
+        tags: Sequence[UUID] = (),
     ) -> Member:
         """Store a new member and return it. Raises BadRequest if the person is a member already."""
-        member = Member(
-            id=new_id(), account_id=account_id, person_id=person_id, role=role, created_at=now()
-        )
+        given: dict[str, Any] = {"account_id": account_id, "person_id": person_id, "role": role}
+        member = Member(id=new_id(), created_at=now(), tags=list(tags), **given)
         try:
             await self._members.insert_one(as_document(member), session=session)
         except DuplicateKeyError:
@@ -140,13 +149,15 @@ class Members:
         owner = {"account_id": account_id, "role": Role.OWNER}
         return await self._members.find_one(owner, ["_id"]) is not None
 
-    async def change_role(self, member: Member, role: Role, session: MongoSession) -> Member:
-        """Change the role of a member read in this transaction, unless it is the last owner."""
+    async def change_role(
+        self, member: Member, role: Role, session: MongoSession, tags: Sequence[UUID] = ()
+    ) -> Member:
+        """Change role and limit of a member read in this transaction, unless the last owner's."""
         await self._keep_an_owner(member, session)
-        change = {"$set": {"role": role}}
+        change = {"$set": {"role": role, "tags": list(tags)}}
         await self._members.update_one({"_id": member.id}, change, session=session)
         await self._end_access(member, session)
-        return msgspec.structs.replace(member, role=role)
+        return msgspec.structs.replace(member, role=role, tags=list(tags))
 
     async def remove(self, member: Member, session: MongoSession) -> None:
         """Remove a member read in this transaction, unless it is the last owner."""

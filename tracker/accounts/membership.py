@@ -18,6 +18,7 @@ from tracker.accounts.identity import Identity
 from tracker.accounts.members import ALREADY_MEMBER, Member
 from tracker.accounts.people import Person
 from tracker.errors import BadRequest, ErrorCode, Forbidden, NotFound
+from tracker.links.tags import Tags
 from tracker.stores.mongodb.account_lock import run_in_turn
 from tracker.stores.mongodb.transaction import MongoSession, run_in_transaction
 
@@ -33,16 +34,21 @@ _ANYONE: Final = "anyone with the link"
 class Membership:
     """Changes members and invitations, each with its audit entry."""
 
-    def __init__(self, identity: Identity) -> None:
+    def __init__(self, identity: Identity, tags: Tags) -> None:
         self._identity = identity
+        self._tags = tags
 
-    async def invite(self, author: Author, email: str | None, role: Role) -> tuple[Invitation, str]:
+    async def invite(
+        self, author: Author, email: str | None, role: Role, tags: Sequence[UUID] = ()
+    ) -> tuple[Invitation, str]:
         """Replace an earlier invitation of the person; return the new one and its token."""
+        limit = await self._limit_change(author.account_id, role, (), tags)
         new = Invitation(
             kind=InvitationKind.INVITATION,
             account_id=author.account_id,
             email=email,
             role=role,
+            tags=list(tags),
             created_by=author.actor,
         )
 
@@ -56,7 +62,7 @@ class Membership:
             for earlier in await self._identity.invitations.replaced_by(new, session):
                 await self._withdraw(author, earlier, session)
             made = await self._identity.invitations.create(new, session, until)
-            granted = {"role": FieldChange(before=None, after=role)}
+            granted = {"role": FieldChange(before=None, after=role), **limit}
             target = _invitation_object(made[0])
             await self._identity.audit.record(
                 author, "invitation.created", target, granted, session
@@ -71,16 +77,26 @@ class Membership:
             self._identity.database, lambda session: self._withdraw(author, invitation, session)
         )
 
-    async def change_role(self, author: Author, member_id: UUID, role: Role) -> Member:
-        """Change a member's role, and end the member's sessions."""
+    async def change_role(
+        self,
+        author: Author,
+        member_id: UUID,
+        new_role: Role | None,
+        new_tags: Sequence[UUID] | None = None,
+    ) -> Member:
+        """Change a member's role and limit, unless None, and end the member's sessions."""
 
         async def work(session: MongoSession) -> Member:
             member = _found("member", await self._identity.members.find(member_id, session))
+            role = member.role if new_role is None else new_role
+            tags = member.tags if new_tags is None else new_tags
             await self._require(author, session, member.role, role)
-            if member.role == role:
+            changes = await self._limit_change(member.account_id, role, member.tags, tags)
+            if member.role != role:
+                changes["role"] = FieldChange(before=member.role, after=role)
+            if not changes:
                 return member
-            changed = await self._identity.members.change_role(member, role, session)
-            changes = {"role": FieldChange(before=member.role, after=role)}
+            changed = await self._identity.members.change_role(member, role, session, tags)
             target = await self._member_object(member, session)
             await self._identity.audit.record(
                 author, "member.role_changed", target, changes, session
@@ -149,6 +165,24 @@ class Membership:
             return await self._create_reset(None, new, members, session)
 
         return await run_in_transaction(self._identity.database, work)
+
+    async def _limit_change(
+        self, account_id: UUID, role: Role, before: Sequence[UUID], after: Sequence[UUID]
+    ) -> dict[str, FieldChange]:
+        """Return the change of a limit to tags for the audit log, empty if there is none."""
+        if role == Role.OWNER and after:
+            raise BadRequest("tags: an owner cannot be limited")
+        found = await self._tags.find({*before, *after})
+        for one in {*after} - {*before}:
+            if one not in found or found[one].account_id != account_id:
+                raise NotFound(f"tags: not found: {one}")
+        if {*before} == {*after}:
+            return {}
+        names = [
+            ", ".join(found[one].name if one in found else "a deleted tag" for one in ids) or None
+            for ids in (before, after)
+        ]
+        return {"tags": FieldChange(before=names[0], after=names[1])}
 
     async def _require(
         self, author: Author, session: MongoSession, *roles: Role

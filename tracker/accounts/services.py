@@ -66,7 +66,7 @@ def build(
         time_zones=TimeZones(stores.mongodb),
         people=identity.people,
         members=identity.members,
-        membership=Membership(identity),
+        membership=Membership(identity, links.tags),
         joining=Joining(identity, accounts, sign_in, sign_in_limit),
         sign_in=sign_in,
         sign_in_limit=sign_in_limit,

@@ -1,6 +1,6 @@
 """Tags: names that group an account's links, unique in it ignoring case."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from unicodedata import normalize
 from uuid import UUID
@@ -25,6 +25,11 @@ class Tag(msgspec.Struct, frozen=True, kw_only=True):
     account_id: UUID
     name: str
     created_at: datetime
+
+    @property
+    def tags(self) -> Sequence[UUID]:
+        """Return what limits of members to tags look at."""
+        return (self.id,)
 
 
 class Tags:
@@ -65,8 +70,12 @@ class Tags:
         found = {row["key"]: row["_id"] async for row in self._tags.find(matching, ["key"])}
         return {name: found[_key(name)] for name in names if _key(name) in found}
 
-    async def page(self, account_id: UUID, page: int, page_size: int) -> tuple[list[Tag], int]:
-        return await self._pages.find({"account_id": account_id}, page, page_size)
+    async def page(
+        self, account_id: UUID, page: int, page_size: int, among: Collection[UUID] | None = None
+    ) -> tuple[list[Tag], int]:
+        """Return a page of the account's tags, or of those `among` some ids."""
+        some = {} if among is None else {"_id": {"$in": list(among)}}
+        return await self._pages.find({"account_id": account_id, **some}, page, page_size)
 
 
 def _key(name: str) -> str:

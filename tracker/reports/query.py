@@ -7,8 +7,10 @@ from typing import Final, Literal, NamedTuple
 from uuid import UUID
 
 import msgspec
+from msgspec.structs import replace
 
-from tracker.reports.dimensions import GROUPS
+from tracker.access.principal import tags_within
+from tracker.reports.dimensions import GROUPS, TAG
 from tracker.reports.limits import DEFAULT_PAGE_ROWS
 
 GroupBy = Literal[GROUPS]  # type: ignore[valid-type]  # the table is the one list
@@ -71,6 +73,7 @@ class ReportQuery(msgspec.Struct, frozen=True, kw_only=True):
     - `until`: the last day ends at this moment.
     - `search`: only rows with this text in their name or key, in any case. Totals ignore it.
     - `having`: only rows whose figures pass all conditions. Totals ignore them.
+    - `within`: whoever reads this sees only links with one of these tags; None: all.
     """
 
     account_id: UUID
@@ -94,6 +97,15 @@ class ReportQuery(msgspec.Struct, frozen=True, kw_only=True):
     having: Sequence[Bound] = ()
     page: int = 1
     page_size: int = DEFAULT_PAGE_ROWS
+    within: frozenset[UUID] | None = None
+
+    def limited_to(self, within: frozenset[UUID] | None) -> "ReportQuery":
+        """Return the query of only the links with one of these tags, whatever its filters."""
+        if within is None:
+            return self
+        tags, all_tags = tags_within(within, self.filters.get(TAG, ()), self.all_tags)
+        filters = {**self.filters, TAG: tags}
+        return replace(self, filters=filters, all_tags=all_tags, within=within)
 
     @property
     def filtered_by(self) -> frozenset[str]:

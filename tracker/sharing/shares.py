@@ -5,9 +5,9 @@ the database does not reveal it. A share ends when it is revoked or expires. A r
 listed for 30 days (`stores/mongodb/indexes`).
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
 from uuid import UUID
 
 import msgspec
@@ -32,6 +32,7 @@ _NOT_REVOKED: Final[Mapping[str, None]] = {"revoked_at": None}
 class Share(msgspec.Struct, frozen=True, kw_only=True):
     """A shared report, without the token. `report` is JSON; `password` is a hash.
 
+    `tags` are its maker's limit: it shows only links with one of them; all if there are none.
     `created_by` is None for shares of earlier releases. `opens` and `last_opened_at` are up to
     `opens.FLUSH_SECONDS` late.
     """
@@ -41,6 +42,7 @@ class Share(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     report: str
     show_link_names: bool
+    tags: list[UUID] = []
     password: str | None
     created_at: datetime
     expires_at: datetime | None
@@ -85,13 +87,21 @@ class Shares:
         return None if row is None else as_struct(Share, row)
 
     async def page(
-        self, account_id: UUID, page: int, page_size: int, revoked: bool = False
+        self,
+        account_id: UUID,
+        page: int,
+        page_size: int,
+        revoked: bool = False,
+        within: Collection[UUID] | None = None,
     ) -> tuple[list[Share], int]:
         """Return one page of the account's shares, newest first, and the number of all.
 
-        `revoked` adds shares revoked in the last 30 days.
+        `revoked` adds shares revoked in the last 30 days. `within`: only shares limited to some of
+        these tags.
         """
-        matching = {"account_id": account_id, **({} if revoked else _NOT_REVOKED)}
+        matching: dict[str, Any] = {"account_id": account_id, **({} if revoked else _NOT_REVOKED)}
+        if within is not None:
+            matching["tags"] = {"$nin": [None, []], "$not": {"$elemMatch": {"$nin": [*within]}}}
         return await self._pages.find(matching, page, page_size)
 
     async def revoke(self, share_id: UUID) -> None:

@@ -104,12 +104,15 @@ class Call(PublicCall[Room, Query, Body], Generic[Room, Query, Body], frozen=Tru
     def check_owner(self, name: str, resource: Resource | None) -> Resource:
         """Return `resource`, called `name` in messages.
 
-        Raises NotFound if it is None, Forbidden if it belongs to another account.
+        Raises NotFound if it is None or outside the principal's limit, Forbidden if it belongs to
+        another account.
         """
         if resource is None:
             raise NotFound(f"{name}: not found")
         if resource.account_id != self.account_id:
             raise Forbidden(f"{name}: belongs to another account")
+        if not self.principal.may_see(resource):
+            raise NotFound(f"{name}: not found")
         return resource
 
     async def lock_authority(self, scope: str, session: MongoSession) -> Principal:

@@ -92,6 +92,7 @@ class Endpoint(NamedTuple):
     - `body_bytes` is the limit of the body.
     - `is_file`: the answer is the export alone.
     - `receive` makes what takes a body of any type, up to `body_bytes`, in pieces.
+    - `limited`: it respects the limit of members to tags, who get 403 from all others.
     """
 
     room: str
@@ -112,6 +113,7 @@ class Endpoint(NamedTuple):
     body_bytes: int
     is_file: bool = False
     receive: Receive | None = None
+    limited: bool = False
 
     def as_file(self, export: Export) -> "Endpoint":
         """Return the endpoint that answers this one's `export`, whatever `Accept` says."""
@@ -169,6 +171,7 @@ class Endpoints:
         operation_id: str | None = None,
         ends_with_client: bool = False,
         body_bytes: int = MAX_BODY_BYTES,
+        limited: bool = False,
     ) -> Callable[[Run], Run]:
         def add(run: Run) -> Run:
             query, body, returned = _annotations(run)
@@ -189,6 +192,7 @@ class Endpoints:
                 ends_with_client=ends_with_client,
                 tag=self._tag,
                 body_bytes=MAX_IGNORED_BODY_BYTES if body is Nothing else body_bytes,
+                limited=limited,
             )
             self.rows += [row] if export is None else [row, row.as_file(export)]
             return run

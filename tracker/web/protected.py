@@ -27,7 +27,7 @@ from tracker.access.principal import Principal
 from tracker.access.rate_limit import Usage
 from tracker.access.session_cookie import SessionCookie
 from tracker.access.sessions import Session, SignedIn
-from tracker.errors import BadRequest, Forbidden, Unauthorized
+from tracker.errors import BadRequest, ErrorCode, Forbidden, Unauthorized
 from tracker.http.exchange import Exchange
 from tracker.ids import parse_event_id, parse_id
 from tracker.web.call import Call, Nothing
@@ -44,6 +44,8 @@ from tracker.web.services import WebProcess
 
 _BEARER = re.compile(rf"(?i:bearer) +([\x21-\x7e]{{1,{MAX_API_KEY_CHARACTERS}}})")
 
+
+_LIMITED: Final = "account: you see only links with some tags, so this is not for you"
 
 _PARSING: Final = ThreadPoolExecutor(1, "bodies")
 """One thread: two would share the interpreter and delay the event loop twice."""
@@ -192,8 +194,13 @@ class ProtectedHandler(EndpointHandler):
             return await loop.run_in_executor(_PARSING, self.parsed_body, kind)
 
     def _check_scope(self, scope: str | None) -> None:
-        """Raise Forbidden if the principal lacks the scope, or if a person is needed instead."""
+        """Raise Forbidden if the principal lacks the scope, or if a person is needed instead.
+
+        The one check of limits: whoever is limited to tags reaches only endpoints that respect it.
+        """
         if scope is not None:
+            if self.principal.tags is not None and not self.endpoint.limited:
+                raise Forbidden(_LIMITED, code=ErrorCode.LIMITED)
             self.principal.require(scope)
         elif self.signed_in is None:
             raise Forbidden("session: this endpoint is for people who are signed in")

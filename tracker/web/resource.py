@@ -7,8 +7,10 @@ from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 from uuid import UUID
 
 import msgspec
+from msgspec.structs import replace
 
 from tracker.access.audit import AuditObject
+from tracker.access.principal import Principal
 from tracker.clock import iso
 from tracker.errors import NotFound
 from tracker.web.call import Call, Nothing, Owned
@@ -72,23 +74,31 @@ class Resource(Generic[Stored, Record]):
         return stored
 
     async def show(self, call: Call[Any, Any, Any], stored: Stored) -> Record:
-        [record] = await self._show(call.services, [stored])
+        [record] = await self.show_all(call, [stored])
         return record
 
     async def show_all(self, call: Call[Any, Any, Any], stored: Sequence[Stored]) -> list[Record]:
-        return await self._show(call.services, stored)
+        return await self._show(call.services, [visible(call.principal, one) for one in stored])
 
     async def page(
         self, call: Call[Any, Any, Any], requested: Paged, fetch: Fetch[Stored]
     ) -> Page[Record]:
         """Return the requested page of the objects that `fetch` returns."""
         stored, total = await fetch(requested.page, requested.page_size)
-        return requested.page_of(await self._show(call.services, stored), total)
+        return requested.page_of(await self.show_all(call, stored), total)
 
     async def list_page(
         self, call: Call[Any, AccountPage, Nothing], store: Paginated[Stored]
     ) -> Page[Record]:
         return await self.page(call, call.query, partial(store.page, call.account_id))
+
+
+def visible(principal: Principal, stored: Stored) -> Stored:
+    """Return the object with only those of its tags that the principal may see."""
+    limit, tags = principal.tags, getattr(stored, "tags", None)
+    if limit is None or not isinstance(tags, list):
+        return stored
+    return replace(stored, tags=[one for one in tags if one in limit])  # type: ignore[type-var]
 
 
 def record_of(kind: type[Record], stored: object, **others: object) -> Record:

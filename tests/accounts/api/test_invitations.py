@@ -35,6 +35,7 @@ async def test_an_invitation_shows_its_link_once(world: World) -> None:
         "id": str(invitation.id),
         "email": GRACE,
         "role": "editor",
+        "tags": [],
         "created_at": iso(invitation.created_at),
         "expires_at": iso(invitation.expires_at),
         "created_by": {"kind": "api_key", "id": str(actor.id), "name": "a key"},

@@ -23,6 +23,7 @@ async def test_members_are_listed_with_their_person_newest_first(world: World) -
         "email": "ada@example.com",
         "name": "Ada",
         "role": "owner",
+        "tags": [],
         "totp": False,
         "created_at": iso(first.created_at),
         "last_seen_at": None,

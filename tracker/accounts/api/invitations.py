@@ -12,7 +12,7 @@ from msgspec import Meta, field
 
 from tracker.access.invitations import Invitation, InvitationKind, join_url
 from tracker.access.principal import Actor
-from tracker.accounts.api.members import MemberRole
+from tracker.accounts.api.members import LimitTags, MemberRole
 from tracker.accounts.services import AccountCall
 from tracker.syntax.email import MAX_EMAIL_CHARACTERS, normal_email
 from tracker.web.call import Nothing
@@ -41,6 +41,7 @@ class InvitationRecord(msgspec.Struct, kw_only=True):
     id: UUID
     email: Annotated[str | None, Meta(description="null: the person chooses it")]
     role: MemberRole
+    tags: LimitTags
     created_at: Timestamp
     expires_at: Timestamp
     created_by: Actor
@@ -53,11 +54,12 @@ class CreatedInvitation(InvitationRecord, kw_only=True):
 
 
 class CreateInvitation(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
-    """The person to invite, and the person's role."""
+    """The person to invite, with role and limit."""
 
     account_id: AccountId = field(name="accountId")
     email: Email
     role: MemberRole
+    tags: LimitTags = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.email = normal_email("email", self.email)
@@ -85,7 +87,9 @@ async def list_own(call: AccountCall[AccountPage, Nothing]) -> Page[InvitationRe
 async def create(call: AccountCall[Nothing, CreateInvitation]) -> CreatedInvitation:
     """Invite a person: the link works once, within 24 hours, and no mail is sent."""
     body, services = call.body, call.services
-    invitation, token = await services.membership.invite(call.author, body.email, body.role)
+    invitation, token = await services.membership.invite(
+        call.author, body.email, body.role, body.tags
+    )
     url = join_url(services.public_url.url, token)
     return record_of(CreatedInvitation, invitation, url=url)
 

@@ -5,7 +5,7 @@ from typing import Annotated
 from uuid import UUID
 
 import msgspec
-from msgspec import Meta
+from msgspec import UNSET, Meta, UnsetType
 
 from tracker.access.invitations import join_url
 from tracker.access.roles import Role
@@ -14,11 +14,19 @@ from tracker.accounts.services import AccountCall, AccountServices
 from tracker.clock import iso
 from tracker.web.call import Nothing
 from tracker.web.endpoint import Endpoints
+from tracker.web.limits import MAX_FILTER_VALUES
 from tracker.web.resource import Resource, record_of
 from tracker.web.schema import AccountPage, Done, Page, Timestamp
 
 endpoint = Endpoints("accounts")
 
+LimitTags = Annotated[
+    list[UUID],
+    Meta(
+        max_length=MAX_FILTER_VALUES,
+        description="sees and changes only links with one of these tags; empty: all links",
+    ),
+]
 MemberRole = Annotated[Role, Meta(description="owner: everything; editor: work; viewer: read")]
 
 
@@ -30,15 +38,17 @@ class MemberRecord(msgspec.Struct, kw_only=True):
     email: str
     name: str
     role: MemberRole
+    tags: LimitTags
     totp: Annotated[bool, Meta(description="a code is needed at sign-in")]
     created_at: Timestamp
     last_seen_at: Timestamp | None
 
 
 class ChangeMember(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
-    """The new role of a member."""
+    """The new role or limit of a member."""
 
-    role: MemberRole
+    role: MemberRole | UnsetType = UNSET
+    tags: LimitTags | UnsetType = UNSET
 
 
 class LinkRecord(msgspec.Struct, kw_only=True):
@@ -57,6 +67,7 @@ async def _show(services: AccountServices, members: Sequence[Member]) -> list[Me
             one,
             email=people[one.person_id].email,
             name=people[one.person_id].name,
+            tags=list(one.tags),
             totp=people[one.person_id].has_totp,
         )
         for one in members
@@ -76,9 +87,11 @@ async def list_own(call: AccountCall[AccountPage, Nothing]) -> Page[MemberRecord
 
 @endpoint("PATCH", "/api/members/{id}", "members:write", example={"role": "viewer"})
 async def change(call: AccountCall[Nothing, ChangeMember]) -> MemberRecord:
-    """Change the role of a member, whose sessions end. The last owner stays an owner."""
-    member = await MEMBERS.find(call)
-    changed = await call.services.membership.change_role(call.author, member.id, call.body.role)
+    """Change role or limit of a member, whose sessions end. The last owner stays an owner."""
+    member, body = await MEMBERS.find(call), call.body
+    role = None if isinstance(body.role, UnsetType) else body.role
+    tags = None if isinstance(body.tags, UnsetType) else body.tags
+    changed = await call.services.membership.change_role(call.author, member.id, role, tags)
     return await MEMBERS.show(call, changed)
 
 

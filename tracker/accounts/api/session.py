@@ -6,7 +6,7 @@ from uuid import UUID
 import msgspec
 from msgspec import Meta
 
-from tracker.access.roles import SCOPES_OF, Role
+from tracker.access.roles import Role, scopes_of
 from tracker.access.session_cookie import SessionCookie
 from tracker.access.sessions import Session, SessionClient
 from tracker.accounts.members import Member, MembershipRecord
@@ -16,6 +16,7 @@ from tracker.accounts.services import AccountCall, AccountServices
 from tracker.accounts.totp import MAX_CODE_CHARACTERS
 from tracker.clock import iso, now
 from tracker.errors import NotFound
+from tracker.links.api.short_link_record import TagReference
 from tracker.syntax.email import normal_email
 from tracker.web.call import AnswerWithHeaders, Nothing, PublicCall
 from tracker.web.endpoint import Endpoints, Personal, Public
@@ -67,6 +68,7 @@ class SessionRecord(msgspec.Struct, kw_only=True):
     account: SessionAccount
     role: Role
     scopes: Annotated[list[str] | None, Meta(description="of the role; null: all")]
+    tags: Annotated[list[TagReference], Meta(description="sees only their links; empty: all")]
     accounts: Annotated[
         list[MembershipRecord],
         Meta(description=f"at most {MAX_ACCOUNTS}; `/api/session/accounts` has all"),
@@ -106,7 +108,7 @@ async def session_record(services: AccountServices, session: Session) -> Session
     if person is None or current is None or account is None:
         raise NotFound("session: you are no longer in its account; sign in again")
     calendar, at = await services.time_zones.find(account.id), now()
-    scopes = SCOPES_OF[current.role]
+    scopes, tags = scopes_of(current.role, bool(current.tags)), await _limit(services, current)
     accounts, total = await _accounts(services, current)
     return SessionRecord(
         person=record_of(PersonRecord, person, totp=person.has_totp),
@@ -121,10 +123,17 @@ async def session_record(services: AccountServices, session: Session) -> Session
         ),
         role=current.role,
         scopes=None if scopes is None else list(scopes),
+        tags=tags,
         accounts=accounts,
         accounts_total=total,
         expires_at=iso(session.expires_at),
     )
+
+
+async def _limit(services: AccountServices, current: Member) -> list[TagReference]:
+    found = await services.links.tags.find(current.tags)
+    names = {one: found[one].name if one in found else "a deleted tag" for one in current.tags}
+    return [TagReference(id=one, name=name) for one, name in names.items()]
 
 
 async def _accounts(

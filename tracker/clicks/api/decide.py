@@ -117,6 +117,7 @@ class DecidedVisit(msgspec.Struct, kw_only=True):
     "links:read",
     example={"country": "DE", "query": "src=mail"},
     operation_id="decideShortLink",
+    limited=True,
 )
 async def decide_link(call: ClickCall[Nothing, DecideLink]) -> DecidedVisit:
     """Tell where a visitor of a short link would go, and why."""

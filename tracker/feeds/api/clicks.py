@@ -90,6 +90,7 @@ def click_record(kind: type[Record], click: StoredClick, **others: object) -> Re
         lambda call: all_of_feed(call, call.services.click_feed, _show),
         account_columns=parameter_columns,
     ),
+    limited=True,
 )
 async def list_clicks(call: FeedCall[ListClicks, Nothing]) -> FeedAnswer[ClickRecord]:
     """List clicks, newest first, or everything that was stored after a cursor."""

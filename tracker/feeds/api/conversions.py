@@ -105,6 +105,7 @@ async def listed(
         lambda call: all_of_feed(call, call.services.conversion_feed, listed),
         account_columns=parameter_columns,
     ),
+    limited=True,
 )
 async def list_conversions(
     call: FeedCall[ListConversions, Nothing],
@@ -113,11 +114,15 @@ async def list_conversions(
     return await page_of_feed(call, call.services.conversion_feed, listed)
 
 
-@endpoint("GET", "/api/conversions/{event_id}", "conversions:read")
+@endpoint("GET", "/api/conversions/{event_id}", "conversions:read", limited=True)
 async def show(call: FeedCall[Nothing, Nothing]) -> ConversionDetail:
     """Show a conversion with its click, its metadata, its changes and its deliveries."""
     found = await call.services.conversion_feed.find(call.event_ids[0])
-    return await detail(call, call.check_owner("conversion", found))
+    if found is None or call.principal.tags is None:
+        return await detail(call, call.check_owner("conversion", found))
+    link = found.link_id and await call.services.links.links.find(found.link_id)
+    call.check_owner("conversion", link or None)
+    return await detail(call, found)
 
 
 async def detail(call: FeedCall[Any, Any], conversion: StoredConversion) -> ConversionDetail:

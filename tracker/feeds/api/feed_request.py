@@ -5,6 +5,7 @@ from typing import Any, Final, TypeVar
 
 from msgspec import Struct, UnsetType, structs
 
+from tracker.access.principal import tags_within
 from tracker.accounts.parameters import field_in, fields_of
 from tracker.calendar import DEFAULT_ZONE, calendar_of
 from tracker.clock import iso
@@ -15,7 +16,7 @@ from tracker.feeds.filter import FeedFilter, WantedParameter
 from tracker.feeds.kind import Row
 from tracker.feeds.page import PageStart, TimePosition
 from tracker.feeds.services import FeedCall
-from tracker.reports.dimensions import OWN_PREFIX
+from tracker.reports.dimensions import OWN_PREFIX, TAG
 from tracker.web.call import Nothing
 from tracker.web.export_rows import CsvColumn
 from tracker.web.export_stream import pieces
@@ -39,6 +40,9 @@ async def feed_filter(call: FeedCall[Any, Nothing]) -> FeedFilter:
     if query.first is not None or query.last is not None:
         calendar = await call.services.accounts.time_zones.find(call.account_id)
     wanted = query.filter(calendar, call.services.public_url.host)
+    if (limit := call.principal.tags) is not None:
+        tags, all_tags = tags_within(limit, wanted.values.get(TAG, ()), wanted.all_tags)
+        wanted = structs.replace(wanted, values={**wanted.values, TAG: tags}, all_tags=all_tags)
     if wanted.currencies:
         home = await account_currency(call) or UNITS
         stored = [None if one == home else one for one in wanted.currencies]

@@ -58,7 +58,7 @@ class RecordedTestConversion(msgspec.Struct, kw_only=True):
     status: Annotated[Literal["test"], Meta(description="its state, as conversions show it")]
 
 
-@endpoint("POST", "/api/short-links/{id}/test-click", "links:write")
+@endpoint("POST", "/api/short-links/{id}/test-click", "links:write", limited=True)
 async def test_click(call: FeedCall[Nothing, Nothing]) -> RecordedTestClick:
     """Record a click as a test, which is shown and never counted.
 

@@ -38,6 +38,7 @@ class QrQuery(msgspec.Struct, kw_only=True):
     "links:read",
     answer=MediaType(_MEDIA_TYPES["svg"]),
     operation_id="getShortLinkQrSvg",
+    limited=True,
 )
 async def show_svg(call: LinkCall[QrQuery, Nothing]) -> AnswerWithHeaders[Content]:
     """Show the QR code of a short link as SVG."""
@@ -50,6 +51,7 @@ async def show_svg(call: LinkCall[QrQuery, Nothing]) -> AnswerWithHeaders[Conten
     "links:read",
     answer=MediaType(_MEDIA_TYPES["png"]),
     operation_id="getShortLinkQrPng",
+    limited=True,
 )
 async def show_png(call: LinkCall[QrQuery, Nothing]) -> AnswerWithHeaders[Content]:
     """Show the QR code of a short link as PNG."""

@@ -62,6 +62,7 @@ class EndSplit(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     "links:read",
     summary=f"List the last {MAX_VERSIONS} earlier rules of a short link, newest first",
     operation_id="listRuleVersions",
+    limited=True,
 )
 async def list_versions(call: LinkCall[Paged, Nothing]) -> Page[RuleVersionRecord]:
     """List earlier rules and splits of a short link."""
@@ -78,6 +79,7 @@ async def list_versions(call: LinkCall[Paged, Nothing]) -> Page[RuleVersionRecor
     "links:write",
     example={"version": EXAMPLE_VERSION},
     operation_id="restoreRules",
+    limited=True,
 )
 async def restore(call: LinkCall[Nothing, RestoreRules]) -> WrittenShortLink:
     """Give a short link the rules, split and destination of an earlier version.
@@ -98,6 +100,7 @@ async def restore(call: LinkCall[Nothing, RestoreRules]) -> WrittenShortLink:
     "links:write",
     example={"variant_id": EXAMPLE_VARIANT},
     operation_id="endSplit",
+    limited=True,
 )
 async def end(call: LinkCall[Nothing, EndSplit]) -> WrittenShortLink:
     """End the split that has this variant, whose destination takes the place of the split."""

@@ -22,7 +22,6 @@ from tracker.links.api.short_link_schema import (
 )
 from tracker.links.api.short_links import (
     LINKS,
-    check_new,
     check_own,
     check_targets,
     create,
@@ -32,7 +31,7 @@ from tracker.links.link import Link, Revision
 from tracker.links.macros import check_macros
 from tracker.links.options import check_options
 from tracker.links.rules.rule import Rule, Split
-from tracker.links.services import LinkCall, LinkServices
+from tracker.links.services import LinkCall
 from tracker.stores.mongodb.transaction import MongoSession
 from tracker.web.call import Nothing
 from tracker.web.endpoint import Endpoints
@@ -44,12 +43,13 @@ endpoint = Endpoints("links")
 _RESTORED: Final = "short_link.restored"
 
 
-async def _check_change(services: LinkServices, body: ChangeShortLink | ChangeShortLinks) -> None:
-    await check_targets(services, body)
-
-
 @endpoint(
-    "PATCH", "/api/short-links/{id}", "links:write", check=_check_change, example={"active": False}
+    "PATCH",
+    "/api/short-links/{id}",
+    "links:write",
+    check=check_targets,
+    example={"active": False},
+    limited=True,
 )
 async def change(call: LinkCall[Nothing, ChangeShortLink]) -> WrittenShortLink:
     """Change a short link."""
@@ -61,7 +61,7 @@ async def change(call: LinkCall[Nothing, ChangeShortLink]) -> WrittenShortLink:
     "PUT",
     "/api/short-links/external/{external_id}",
     "links:write",
-    check=check_new,
+    check=check_targets,
     example={"destination_url": "https://example.com/offer"},
     operation_id="putShortLink",
 )
@@ -104,6 +104,10 @@ async def _changed(
     tag_ids = fields.get("tags", [])
     tags = await call.services.tags.find(tag_ids)
     check_own(call, [("tags", tag_id, tags.get(tag_id)) for tag_id in tag_ids])
+    if "tags" in fields and call.principal.tags is not None:
+        call.principal.check_tags(tag_ids)
+        hidden = [one for one in link.tags if one not in call.principal.tags]
+        fields = {**fields, "tags": [*hidden, *tag_ids]}
     if fields.keys() & {"rules", "split"}:
         fields = {**fields, **rule_fields(call.body, await call.services.rules.known(link))}
         check_size(*(fields.get(name, getattr(link, name)) for name in ("rules", "split")))
@@ -115,7 +119,7 @@ async def _changed(
     return written(await LINKS.show(call, changed), changed)
 
 
-@endpoint("DELETE", "/api/short-links/{id}", "links:write")
+@endpoint("DELETE", "/api/short-links/{id}", "links:write", limited=True)
 async def archive(call: LinkCall[Nothing, Nothing]) -> Done:
     """Archive a short link. Its redirect stops, its reports stay."""
     link = await LINKS.find(call)
@@ -130,8 +134,9 @@ async def archive(call: LinkCall[Nothing, Nothing]) -> Done:
     "/api/short-links/bulk",
     "links:write",
     summary=f"Change, archive or restore up to {MAX_BULK_LINKS} short links, all or none",
-    check=_check_change,
+    check=check_targets,
     example={"ids": [EXAMPLE_LINK], "active": False},
+    limited=True,
 )
 async def change_many(call: LinkCall[Nothing, ChangeShortLinks]) -> ChangedShortLinks:
     """Change several links, all or none."""
@@ -148,12 +153,12 @@ async def change_many(call: LinkCall[Nothing, ChangeShortLinks]) -> ChangedShort
     )
     fields = await fields_of(body, services.passwords)
     changed = await change_all(
-        call, [links[one] for one in body.ids], lambda one: _fields(body, fields, one)
+        call, [links[one] for one in body.ids], lambda one: _fields(call, fields, one)
     )
     return ChangedShortLinks(rows=await LINKS.show_all(call, changed))
 
 
-@endpoint("POST", "/api/short-links/{id}/restore", "links:write")
+@endpoint("POST", "/api/short-links/{id}/restore", "links:write", limited=True)
 async def restore(call: LinkCall[Nothing, Nothing]) -> ShortLink:
     """Restore an archived short link. Others stay unchanged."""
     [link] = await change_all(
@@ -162,12 +167,16 @@ async def restore(call: LinkCall[Nothing, Nothing]) -> ShortLink:
     return await LINKS.show(call, link)
 
 
-def _fields(body: ChangeShortLinks, sent: Mapping[str, Any], link: Link) -> dict[str, Any]:
+def _fields(
+    call: LinkCall[Nothing, ChangeShortLinks], sent: Mapping[str, Any], link: Link
+) -> dict[str, Any]:
     """Return the fields to set in a link. Raises BadRequest that names it if it breaks a rule."""
+    body = call.body
     kept = [tag_id for tag_id in link.tags if tag_id not in body.remove_tags]
     tags = list(dict.fromkeys([*kept, *body.add_tags]))
     if body.add_tags and len(tags) > MAX_TAGS:
         raise BadRequest(f"add_tags: at most {MAX_TAGS} tags for each link: {link.id}")
+    call.principal.check_tags(tags, "remove_tags")
     fields = {name: one for name, one in sent.items() if hasattr(link, name)}
     try:
         check_options(replace(link, **fields))

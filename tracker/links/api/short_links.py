@@ -10,6 +10,7 @@ from uuid import UUID
 from msgspec import UNSET
 
 from tracker.access.audit import AuditAction
+from tracker.access.principal import tags_within
 from tracker.clock import now
 from tracker.errors import BadRequest, NotFound
 from tracker.links.api.cursors import PageStart, cursor_of
@@ -46,14 +47,10 @@ from tracker.web.endpoint import Endpoints
 from tracker.web.export import Export
 from tracker.web.export_stream import pieces
 from tracker.web.limits import MAX_BULK_BODY_BYTES, MAX_BULK_LINKS, MAX_TEXT_CHARACTERS
-from tracker.web.resource import Resource
+from tracker.web.resource import Resource, visible
 from tracker.web.schema import pagination_of
 
 endpoint = Endpoints("links")
-
-
-async def check_new(services: LinkServices, body: CreateShortLink) -> None:
-    await check_targets(services, body)
 
 
 async def _check_all_new(services: LinkServices, body: CreateShortLinks) -> None:
@@ -64,9 +61,7 @@ async def _check_all_new(services: LinkServices, body: CreateShortLinks) -> None
             await check_targets(services, one)
         except BadRequest as error:
             raise BadRequest(f"{at}{error.message}") from None
-        if one.slug is None:
-            continue
-        if (one.domain_id, one.slug) in seen:
+        if one.slug is not None and (one.domain_id, one.slug) in seen:
             raise BadRequest(f"{at}slug: repeated in this request")
         seen.add((one.domain_id, one.slug))
 
@@ -130,10 +125,10 @@ async def find_own(call: Call[Any, Any, Any], links: Links) -> Link:
 async def all_links(
     call: LinkCall[ListShortLinks, Nothing],
 ) -> AsyncGenerator[list[ShortLink], None]:
-    query, named = call.query, dict[UUID, TagReference]()
-    async for links in call.services.lists.all_of(call.account_id, _filter(query), query.sort):
+    wanted, named = _filter(call), dict[UUID, TagReference]()
+    async for links in call.services.lists.all_of(call.account_id, wanted, call.query.sort):
         named |= await _named(call.services, _tags_of(links) - named.keys())
-        for piece in pieces(links):
+        for piece in pieces([visible(call.principal, one) for one in links]):
             yield await _records(call.services, piece, named)
 
 
@@ -148,12 +143,13 @@ async def all_links(
         all_links,
     ),
     ends_with_client=True,
+    limited=True,
 )
 async def list_links(call: LinkCall[ListShortLinks, Nothing]) -> ShortLinkPage:
     """List short links; archived ones only with `archived`."""
     query, start = call.query, call.query.start()
     number, after = start or (query.page, None)
-    found = await _page(call, _filter(query), number, after)
+    found = await _page(call, _filter(call), number, after)
     following = found.next and PageStart(number + 1, found.next)
     return ShortLinkPage(
         rows=await LINKS.show_all(call, found.links),
@@ -166,8 +162,9 @@ async def list_links(call: LinkCall[ListShortLinks, Nothing]) -> ShortLinkPage:
     "POST",
     "/api/short-links",
     "links:write",
-    check=check_new,
+    check=check_targets,
     example={"destination_url": "https://example.com/offer", "internal_name": "Spring offer"},
+    limited=True,
 )
 async def create(call: LinkCall[Nothing, CreateShortLink]) -> WrittenShortLink:
     """Create a short link."""
@@ -185,16 +182,15 @@ async def create(call: LinkCall[Nothing, CreateShortLink]) -> WrittenShortLink:
     check=_check_all_new,
     example={"links": [{"destination_url": "https://example.com/offer"}]},
     body_bytes=MAX_BULK_BODY_BYTES,
+    limited=True,
 )
 async def create_many(call: LinkCall[Nothing, CreateShortLinks]) -> CreatedShortLinks:
     """Create several short links, all or none."""
     new = await _new_links(call, _numbered(call.body.links))
 
     async def audit(session: MongoSession, links: Sequence[Link]) -> None:
-        created = [
-            AuditAction(action="short_link.created", target=LINKS.audit_object(one))
-            for one in links
-        ]
+        targets = map(LINKS.audit_object, links)
+        created = [AuditAction(action="short_link.created", target=one) for one in targets]
         await call.audit_all(created, session)
 
     links = await call.services.links.create_all(new, audit)
@@ -219,10 +215,12 @@ async def _page(
         )
 
 
-def _filter(query: ListShortLinks) -> LinkFilter:
+def _filter(call: LinkCall[ListShortLinks, Nothing]) -> LinkFilter:
+    query, limit = call.query, call.principal.tags
+    tags, all_tags = tags_within(limit, query.tag_ids(), query.tag_operator == "AND")
     return LinkFilter(
-        tags=query.tag_ids(),
-        all_tags=query.tag_operator == "AND",
+        tags=list(tags),
+        all_tags=all_tags,
         search=query.search,
         slug=None if query.slug is UNSET else query.slug,
         external_id=None if query.external_id is UNSET else query.external_id,
@@ -234,7 +232,7 @@ def _filter(query: ListShortLinks) -> LinkFilter:
     )
 
 
-@endpoint("GET", "/api/short-links/{id}", "links:read")
+@endpoint("GET", "/api/short-links/{id}", "links:read", limited=True)
 async def show(call: LinkCall[Nothing, Nothing]) -> ShortLink:
     """Show a short link, even an archived one."""
     return await LINKS.show(call, await find_own(call, call.services.links))
@@ -252,6 +250,7 @@ async def _new_links(call: LinkCall[Any, Any], sent: Mapping[str, NewShortLink])
         if one.domain_id:
             named.append((f"{at}domain_id", one.domain_id, domains[one.domain_id]))
         named += [(f"{at}tags", tag_id, tags.get(tag_id)) for tag_id in one.tags]
+        call.principal.check_tags(one.tags, f"{at}tags")
     check_own(call, named)
     new = []
     for at, one in sent.items():

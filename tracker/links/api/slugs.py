@@ -42,7 +42,13 @@ class Availability(msgspec.Struct, kw_only=True):
     ]
 
 
-@endpoint("GET", "/api/short-links/available", "links:write", operation_id="getSlugAvailability")
+@endpoint(
+    "GET",
+    "/api/short-links/available",
+    "links:write",
+    operation_id="getSlugAvailability",
+    limited=True,
+)
 async def show(call: LinkCall[SlugQuery, Nothing]) -> Availability:
     """Check whether a slug is available.
 

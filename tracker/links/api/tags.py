@@ -78,10 +78,11 @@ async def _show(services: LinkServices, tags: Sequence[Tag]) -> list[TagRecord]:
 TAGS: Resource[Tag, TagRecord] = Resource("tag", _find, _show)
 
 
-@endpoint("GET", "/api/tags", "tags:read")
+@endpoint("GET", "/api/tags", "tags:read", limited=True)
 async def list_own(call: LinkCall[AccountPage, Nothing]) -> Page[TagRecord]:
     """List tags, newest first."""
-    return await TAGS.list_page(call, call.services.tags)
+    fetch = partial(call.services.tags.page, call.account_id, among=call.principal.tags)
+    return await TAGS.page(call, call.query, fetch)
 
 
 @endpoint("POST", "/api/tags", _scope, example={"name": "Spring"})

@@ -243,10 +243,11 @@ def _both(one: Selection, other: Selection) -> Selection:
 
 
 def _is_of(query: ReportQuery, selection: Selection, cost: PeriodCost) -> bool:
-    """Return whether a report has all of a cost: its whole period, and no other filter."""
+    """Return whether a report has all of a cost: its whole period, and no other filter or limit."""
     last = cost.days[1] if query.until is None else f"{cost.days[1]}T"
     return (
         query.bots != "only"
+        and query.within is None
         and query.first.isoformat() <= cost.days[0]
         and last <= query.last.isoformat()
         and query.filtered_by <= {cost.filter}

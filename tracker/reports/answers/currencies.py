@@ -38,7 +38,7 @@ async def other_currencies(
         return OtherCurrencies()
     crossed = await reading(run, query, selection._replace(crossed=(CURRENCY,))).table()
     crossed = await of_parents(run, query, crossed)
-    rows = await by_tag(run, crossed) if query.group_by == TAG else crossed
+    rows = await by_tag(run, crossed, query.within) if query.group_by == TAG else crossed
     return await in_thread_if_large(rows.rows, _summed, run, query, crossed, rows)
 
 

@@ -42,7 +42,8 @@ async def of_parents(run: ReportRun, query: ReportQuery, table: Columns) -> Colu
     """Return the counts of the row of a query's parents."""
     for name, key in zip(query.levels, query.parents, strict=False):
         if name == TAG:
-            table = await with_tag(run, table, key)
+            is_seen = query.within is None or key in map(str, query.within)
+            table = await with_tag(run, table, key if is_seen else UNKNOWN)
         else:
             table = await in_thread_if_large(table.rows, _of_key, run, table, name, key)
     return table

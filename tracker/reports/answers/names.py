@@ -95,9 +95,15 @@ async def stored_names(reader: MongoReads, group_by: str, keys: Collection[str])
 
 
 async def filter_names(
-    reader: MongoReads, account_id: UUID, filters: Mapping[str, Collection[FilterValue]]
+    reader: MongoReads,
+    account_id: UUID,
+    filters: Mapping[str, Collection[FilterValue]],
+    within: frozenset[UUID] | None = None,
 ) -> dict[str, dict[str, str]]:
-    """Return the names of filters' values, by value. Records of other accounts have their ids."""
+    """Return the names of filters' values, by value.
+
+    Records of other accounts, or outside the limit to tags, have their ids.
+    """
     names = {}
     for dimension, values in filters.items():
         stored: dict[str, str] = {}
@@ -105,12 +111,19 @@ async def filter_names(
         if record := DIMENSIONS[known].record:
             collection, field = record
             ids = [UUID(str(one)) for one in values if one not in DIMENSIONS[known].names]
-            wanted = {"_id": {"$in": ids}, "account_id": account_id}
+            wanted = {"_id": {"$in": ids}, "account_id": account_id, **_limit(collection, within)}
             found = await reader.find(collection, wanted, [field])
             stored = {str(row["_id"]): row[field] for row in found}
         keys = map(str, values)
         names[dimension] = {key: name_of(known, key, stored) for key in keys}
     return names
+
+
+def _limit(collection: str, within: frozenset[UUID] | None) -> dict[str, Any]:
+    """Return the condition of records whose names a limit allows. Choices have no tags."""
+    if within is None or collection == "event_configs":
+        return {}
+    return {"_id" if collection == "tags" else "tags": {"$in": [*within]}}
 
 
 def name_of(group_by: str, key: str, stored: Mapping[str, str]) -> str:

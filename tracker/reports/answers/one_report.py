@@ -92,7 +92,7 @@ async def found_rows(
     if costs is not None:
         table = columns.joined([table, costs.table], reading.names)
     table = await of_parents(run, query, table)
-    keyed = await by_tag(run, table) if query.group_by == TAG else table
+    keyed = await by_tag(run, table, query.within) if query.group_by == TAG else table
     rows = await in_thread_if_large(
         keyed.rows, rows_of, keyed, query.group_by, query.bots, run.scope, run.host
     )

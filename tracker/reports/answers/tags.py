@@ -1,6 +1,6 @@
 """Counts by tag, from counts by link. A tag in a report is one that the link has now."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import repeat
 from typing import Final
 from uuid import UUID
@@ -22,10 +22,11 @@ _LINKS_AT_ONCE: Final = 2000
 TagsOfLinks = Mapping[str, Sequence[str]]
 
 
-async def by_tag(run: ReportRun, table: Columns) -> Columns:
-    """Return the counts of each link once for each of its tags."""
+async def by_tag(run: ReportRun, table: Columns, within: Collection[UUID] | None) -> Columns:
+    """Return the counts of each link once for each of its tags, or of those `within` a limit."""
     names = [name for name in (LINK, CURRENCY) if name in table.dimensions]
-    return await repeated_by_tag(run, table.by(names))
+    repeated = await repeated_by_tag(run, table.by(names))
+    return repeated if within is None else repeated.where(TAG, frozenset(map(str, within)))
 
 
 async def repeated_by_tag(run: ReportRun, table: Columns) -> Columns:

@@ -41,7 +41,13 @@ class ExperimentAnswer(msgspec.Struct, kw_only=True):
     warning: str = WARNING
 
 
-@endpoint("GET", "/api/short-links/{id}/experiment", "reports:read", ends_with_client=True)
+@endpoint(
+    "GET",
+    "/api/short-links/{id}/experiment",
+    "reports:read",
+    ends_with_client=True,
+    limited=True,
+)
 async def show_experiment(call: ReportCall[ShowExperiment, Nothing]) -> ExperimentAnswer:
     """Compare the variants of a split by the conversions of their clicks.
 

@@ -179,6 +179,7 @@ class OverviewAnswer(OverviewFigures, kw_only=True):
         "panels": [{"groupBy": "link", "limit": 5}, {"groupBy": "country"}],
     },
     operation_id="createReportOverview",
+    limited=True,
     ends_with_client=True,
     body_bytes=MAX_REPORT_BODY_BYTES,
 )
@@ -187,12 +188,12 @@ async def create(call: ReportCall[Nothing, CreateOverview]) -> OverviewAnswer:
 
     Raises as `overview` does.
     """
-    services, body = call.services, call.body
-    found = await overview(services, call.account_id, body)
+    services, body, within = call.services, call.body, call.principal.tags
+    found = await overview(services, call.account_id, body, within=within)
     reads, filters = call.web.mongodb.reads, body.filters.named_values()
     return OverviewAnswer(
         **asdict(found),
-        filter_names=await filter_names(reads, call.account_id, filters),
+        filter_names=await filter_names(reads, call.account_id, filters, within),
     )
 
 
@@ -201,9 +202,10 @@ async def overview(
     account_id: UUID,
     body: CreateOverview,
     without: Collection[str] = (),
+    within: frozenset[UUID] | None = None,
 ) -> OverviewFigures:
-    """Return the figures, all but the columns `without`."""
-    query = body.query(account_id)
+    """Return the figures, all but the columns `without`, of links with a tag of `within`."""
+    query = body.query(account_id, within)
     panels = [panel.query(query) for panel in body.panels]
     alone = {number for number, panel in enumerate(body.panels) if panel.compare is False}
     async with services.reports.begin(account_id) as run:

@@ -1,8 +1,7 @@
 """`/api/reports`: counts of an account's clicks and conversions, in groups."""
 
 from collections.abc import AsyncGenerator, Sequence
-from typing import Annotated
-from uuid import UUID
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType, field
@@ -86,7 +85,7 @@ async def all_rows(
 
     Everything is read before the first piece is sent, because a snapshot does not last.
     """
-    body, services, query = call.body, call.services, _query(call.account_id, call.body)
+    body, services, query = call.body, call.services, _query(call)
     reports, chosen = services.reports, ChosenColumns(body.columns)
     with reports.memory.reserve(call.account_id) as reservation:
         async with reports.begin(call.account_id, reservation=reservation) as run:
@@ -129,6 +128,7 @@ def _columns(call: ReportCall[Nothing, RowsRequest]) -> list[str]:
         body=ExportReport,
     ),
     ends_with_client=True,
+    limited=True,
     body_bytes=MAX_REPORT_BODY_BYTES,
 )
 async def create(call: ReportCall[Nothing, CreateReport]) -> ReportAnswer:
@@ -137,9 +137,7 @@ async def create(call: ReportCall[Nothing, CreateReport]) -> ReportAnswer:
     Raises RateLimited or Unavailable if too many reports wait, Unavailable if it takes too long.
     """
     body, services = call.body, call.services
-    query = replace(
-        _query(call.account_id, body, body.parents), page=body.page, page_size=body.page_size
-    )
+    query = replace(_query(call, body.parents), page=body.page, page_size=body.page_size)
     interval = None if body.interval is UNSET else body.interval
     async with services.reports.begin(call.account_id) as run:
         query = resolved(run.scope, query)
@@ -147,9 +145,10 @@ async def create(call: ReportCall[Nothing, CreateReport]) -> ReportAnswer:
     return _answer(body, found, run)
 
 
-def _query(account_id: UUID, body: RowsRequest, parents: Sequence[str] = ()) -> ReportQuery:
+def _query(call: ReportCall[Nothing, Any], parents: Sequence[str] = ()) -> ReportQuery:
+    body: RowsRequest = call.body
     return replace(
-        body.query(account_id),
+        body.query(call.account_id, call.principal.tags),
         group_by=body.dimensions[len(parents)],
         levels=body.group_by if isinstance(body.group_by, list) else (),
         parents=parents,

@@ -197,10 +197,10 @@ class ReportRequest(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
         except OverflowError:
             raise ValueError("compare: there are no days before 0001-01-01") from None
 
-    def query(self, account_id: UUID) -> ReportQuery:
-        """Return the query of all clicks and conversions, by day."""
+    def query(self, account_id: UUID, within: frozenset[UUID] | None = None) -> ReportQuery:
+        """Return the query of all clicks and conversions by day, or of a limit to tags."""
         days = self.date_range.days()
-        return ReportQuery(
+        found = ReportQuery(
             account_id=account_id,
             first=days.first,
             last=days.last,
@@ -213,6 +213,7 @@ class ReportRequest(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
             bots="exclude" if self.bots is UNSET else self.bots,
             tests="exclude" if self.filters.tests is UNSET else self.filters.tests,
         )
+        return found.limited_to(within)
 
 
 class RowsRequest(ReportRequest, forbid_unknown_fields=True, kw_only=True):

@@ -55,6 +55,7 @@ class ReportValues(msgspec.Struct, kw_only=True):
     "/api/reports/values",
     "reports:read",
     operation_id="listReportValues",
+    limited=True,
     ends_with_client=True,
 )
 async def list_values(call: ReportCall[ListReportValues, Nothing]) -> ReportValues:
@@ -79,7 +80,7 @@ async def list_values(call: ReportCall[ListReportValues, Nothing]) -> ReportValu
                 bots="include" if query.dimension == "bot" else "exclude",
                 search=query.search,
                 page_size=query.limit + 1,
-            ),
+            ).limited_to(call.principal.tags),
         )
     # Filters by link cannot take the row of conversions without one.
     rows = [row for row in report.rows if (query.dimension, row.key) != ("link", NO_KEY["link"])]

@@ -6,7 +6,6 @@ filters, and in an order by another measure.
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
-from uuid import UUID
 
 import msgspec
 
@@ -16,6 +15,7 @@ from tracker.reports.api.overview import CreateOverview, OverviewPanel, PanelRow
 from tracker.reports.query import ReportQuery
 from tracker.reports.threads import in_thread
 from tracker.sharing.services import SharingServices
+from tracker.sharing.shares import Share
 from tracker.visitor_dimensions import UNKNOWN
 
 
@@ -28,7 +28,7 @@ class _Ranks(NamedTuple):
 
 async def hide_links(
     services: SharingServices,
-    account_id: UUID,
+    share: Share,
     panel: PanelRows | None,
     wanted: CreateOverview,
     ranked: CreateOverview,
@@ -45,7 +45,8 @@ async def hide_links(
     if ordered_by is None or (has_same_order and set(filtered).issubset(shown)):
         ranks = _ranks(shown, {*shown, *filtered})
     else:
-        query = ordered_by.query(ranked.query(account_id))
+        within = frozenset(share.tags) or None
+        query = ordered_by.query(ranked.query(share.account_id, within))
         ranks = await _read_ranks(services, query, ranked, {*shown, *filtered})
     numbers = dict(ranks.of)
     for link in filtered:

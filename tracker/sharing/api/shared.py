@@ -92,13 +92,14 @@ async def _read(
     with services.shared_limiter.acquire(account_id):
         today = (await services.accounts.time_zones.find(account_id)).day_of(now())
         wanted = report.overview(account_id, today, measure)
-        found = await overview(services.reports, account_id, wanted, report.hidden)
+        within = frozenset(share.tags) or None
+        found = await overview(services.reports, account_id, wanted, report.hidden, within)
         reads, values = call.web.mongodb.reads, wanted.filters.named_values()
-        named = await filter_names(reads, account_id, values)
+        named = await filter_names(reads, account_id, values, within)
         if not share.show_link_names:
             ranked = report.overview(account_id, today)
             links = found.panels.get("link")
-            named["link"] = await hide_links(services, account_id, links, wanted, ranked)
+            named["link"] = await hide_links(services, share, links, wanted, ranked)
         hidden = () if share.show_link_names else ("link",)
     return SharedAnswer(
         name=share.name,

@@ -11,7 +11,7 @@ from tracker.access.audit import FieldChange, audit_value
 from tracker.access.passwords import check_new_password
 from tracker.access.principal import Actor, Principal
 from tracker.clock import now
-from tracker.errors import BadRequest
+from tracker.errors import BadRequest, NotFound
 from tracker.ids import new_id
 from tracker.reports.answers.selection import resolved
 from tracker.reports.api.filters import as_sent
@@ -80,6 +80,7 @@ class ShareRecord(msgspec.Struct, kw_only=True):
     name: str
     report: Annotated[dict[str, Any], Meta(description="as it was created")]
     show_link_names: bool
+    tags: Annotated[list[UUID], Meta(description="shows only links with one of these; empty: all")]
     has_password: bool
     created_at: Timestamp
     created_by: Annotated[Actor | None, Meta(description="null for old shares")]
@@ -111,11 +112,13 @@ SHARES: Resource[Share, ShareRecord] = Resource(
 )
 
 
-@endpoint("GET", "/api/shares", "shares:read")
+@endpoint("GET", "/api/shares", "shares:read", limited=True)
 async def list_shares(call: SharingCall[ListShares, Nothing]) -> Page[ShareRecord]:
     """List shared reports, newest first."""
-    query = call.query
-    fetch = partial(call.services.shares.page, call.account_id, revoked=query.revoked)
+    query, within = call.query, call.principal.tags
+    fetch = partial(
+        call.services.shares.page, call.account_id, revoked=query.revoked, within=within
+    )
     return await SHARES.page(call, query, fetch)
 
 
@@ -142,6 +145,7 @@ async def check_report(services: SharingServices, body: CreateShare) -> None:
         },
         "show_link_names": False,
     },
+    limited=True,
 )
 async def create(call: SharingCall[Nothing, CreateShare]) -> NewShare:
     """Share a report by a public link, shown only now: needs reports:read too, and links:read to
@@ -162,6 +166,7 @@ async def create(call: SharingCall[Nothing, CreateShare]) -> NewShare:
             name=body.name,
             report=msgspec.json.encode(body.report).decode(),
             show_link_names=body.show_link_names,
+            tags=sorted(principal.tags or ()),
             password=password,
             created_at=now(),
             expires_at=expires_at,
@@ -193,10 +198,12 @@ def _check_may_read(principal: Principal, body: CreateShare) -> None:
         principal.require("links:read", "show_link_names")
 
 
-@endpoint("DELETE", "/api/shares/{id}", "shares:write")
+@endpoint("DELETE", "/api/shares/{id}", "shares:write", limited=True)
 async def revoke(call: SharingCall[Nothing, Nothing]) -> Done:
     """Revoke a shared report: its link stops working."""
     share = await SHARES.find(call)
+    if call.principal.tags is not None and not call.principal.tags.issuperset(share.tags):
+        raise NotFound("share: not found")
     await call.services.shares.revoke(share.id)
     await call.audit("share.revoked", SHARES.audit_object(share))
     return Done()

@@ -7,7 +7,7 @@ import { format } from "console/core/format";
 import { useLoad } from "console/core/hooks";
 import { html } from "console/core/html";
 import { ErrorNote, Skeleton } from "console/core/parts";
-import { today } from "console/core/session";
+import { seesAll, today } from "console/core/session";
 import { ColumnChart } from "console/reports/column-chart";
 import { MEASURES, RARE, shownMeasures } from "console/reports/measures";
 import { SeriesChart } from "console/reports/series-chart";
@@ -48,7 +48,7 @@ export function ConversionCharts({ filters: { attribution, event, link, from, to
   if (days.from > days.to) return null;
   return html`<div class="columns">
     <${Days} days=${days} filters=${{ link, event, bot: attribution && WITH_CLICK }} />
-    ${!narrowed && html`<${Delays} />`}
+    ${!narrowed && seesAll() && html`<${Delays} />`}
   </div>`;
 }
 

@@ -23,6 +23,11 @@ export function can(scope) {
   return scopes === null || scopes.includes(scope) || scopes.includes(`${scope.split(":")[0]}:*`);
 }
 
+/** Return whether the reader is not limited to links of some tags. */
+export function seesAll() {
+  return !session.value?.tags.length;
+}
+
 /**
  * Return the day that it is in the account; in a time zone unknown here, as the API told. After a
  * change of the zone it can be a day that clocks do not show yet.

@@ -7,7 +7,7 @@ import { format } from "console/core/format";
 import { useAction, useLoad, useSettled } from "console/core/hooks";
 import { html } from "console/core/html";
 import { ErrorNote } from "console/core/parts";
-import { can } from "console/core/session";
+import { can, session } from "console/core/session";
 import { copy, toast } from "console/core/toasts";
 import { loadAll } from "console/parts/all";
 import { Dialog } from "console/parts/dialog";
@@ -30,16 +30,18 @@ const DESTINATION = {
   placeholder: "https://shop.example/offer",
   hint: "Macros such as {click_id} and {country} are filled in at the click.",
 };
-const NEW = { destination_url: "", slug: "", domain_id: "", tags: [], ...textsOf({}) };
+const NEW = { destination_url: "", slug: "", domain_id: "", ...textsOf({}) };
 
 /**
  * The dialog to create a link, or to change `link`. `start` has fields of a new link. `onDone` gets
  * the link.
  */
 export function LinkDialog({ link, start, onClose, onDone }) {
+  const limit = session.value.tags.map(({ id }) => id);
+  const tags = limit.length === 1 ? limit : [];
   const { fields, set, dirty, clear } = useDraft(
     link ? `link:${link.id}` : `link:new${start ? JSON.stringify(start) : ""}`,
-    link ? editable(link) : { ...NEW, ...optionsOf({}), ...start },
+    link ? editable(link) : { ...NEW, tags, ...optionsOf({}), ...start },
   );
   const [password, setPassword] = useState();
   const typed = useRef();

@@ -19,7 +19,7 @@ import {
   lazy,
 } from "console/core/parts";
 import { route, setQuery } from "console/core/route";
-import { can, session } from "console/core/session";
+import { can, seesAll, session } from "console/core/session";
 import { loadAll } from "console/parts/all";
 import { DayInput } from "console/parts/day-input";
 import { AdExports } from "console/conversions/ad-exports";
@@ -52,13 +52,18 @@ export default function Conversions() {
       title="Conversions"
       about="Every conversion that was accepted, and what became of it."
     >
-      <a class="button" href="/console/conversions/refused">Refused postbacks</a>
-      <a class="button" href="/console/conversions/uploads">Uploads</a>
+      ${
+        seesAll() &&
+        html`
+          <a class="button" href="/console/conversions/refused">Refused postbacks</a>
+          <a class="button" href="/console/conversions/uploads">Uploads</a>
+          <${AdExports} filters=${filters} />
+        `
+      }
       <${CsvButton} path="/api/conversions" query=${filters} />
-      <${AdExports} filters=${filters} />
       <${Button} icon="refresh" onClick=${first.reload}>Refresh<//>
     <//>
-    <${WarningsNote} />
+    ${seesAll() && html`<${WarningsNote} />`}
     ${can("reports:read") && html`<${ConversionCharts} filters=${filters} />`}
     <${Filters} filters=${filters} find=${find} />
     <${Table}

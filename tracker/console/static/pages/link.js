@@ -18,7 +18,7 @@ import {
   Time,
   lazy,
 } from "console/core/parts";
-import { can, session } from "console/core/session";
+import { can, seesAll, session } from "console/core/session";
 import { toast } from "console/core/toasts";
 import { Changes } from "console/parts/history";
 import { usePoll } from "console/parts/poll";
@@ -42,7 +42,10 @@ export default function Link({ params }) {
     [params.id],
   );
   const history = useLoad(
-    (signal) => api.get(`/api/short-links/${params.id}/history`, {}, signal),
+    (signal) =>
+      seesAll()
+        ? api.get(`/api/short-links/${params.id}/history`, {}, signal)
+        : Promise.resolve({}),
     [params.id],
   );
   const [editing, setEditing] = useState(false);
@@ -93,7 +96,7 @@ export default function Link({ params }) {
       </section>`
     }
     ${can("conversions:read") && html`<${Clicks} link=${link.data} tested=${tested} />`}
-    <${History} history=${history} />
+    ${seesAll() && html`<${History} history=${history} />`}
     ${
       editing &&
       html`<${LinkDialog} link=${link.data} onClose=${() => setEditing(false)} onDone=${changed} />`

@@ -21,7 +21,7 @@ import {
   lazy,
 } from "console/core/parts";
 import { route, setQuery } from "console/core/route";
-import { can, today } from "console/core/session";
+import { can, seesAll, today } from "console/core/session";
 import { toast } from "console/core/toasts";
 import { TEXTS } from "console/links/fields";
 import { State } from "console/links/options";
@@ -85,7 +85,7 @@ export default function Links() {
       ${
         mayWrite &&
         html`
-          <${Button} href="/console/imports">Import<//>
+          ${seesAll() && html`<${Button} href="/console/imports">Import<//>`}
           <${Button} onClick=${() => setOpen({ kind: "many" })}>Create many<//>
           <${Button} kind="main" icon="plus" onClick=${create}>New link<//>
         `

@@ -1,8 +1,9 @@
 /** Settings, Members: who may use this account, and links with which others join. */
 
-import { useCallback, useState } from "preact/hooks";
+import { useCallback, useRef, useState } from "preact/hooks";
 import { api, owned } from "console/core/api";
 import { Select, TextField } from "console/core/fields";
+import { format } from "console/core/format";
 import { useAction, useLoad, useShortcut } from "console/core/hooks";
 import { html } from "console/core/html";
 import { Pagination, Table } from "console/core/lists";
@@ -10,6 +11,7 @@ import { Badge, Button, ErrorNote, Menu, Time } from "console/core/parts";
 import { route } from "console/core/route";
 import { can, session } from "console/core/session";
 import { toast } from "console/core/toasts";
+import { TagPicker } from "console/links/tags";
 import { Secret } from "console/parts/code";
 import { ConfirmDeletion, Dialog } from "console/parts/dialog";
 import { SettingsHeader } from "console/parts/settings";
@@ -88,6 +90,10 @@ function memberColumns(mayWrite, setOpen) {
       cell: ({ role }) => html`<${Badge} kind=${role === "owner" ? "accent" : "quiet"}>${role}<//>`,
     },
     {
+      label: "Links",
+      cell: ({ tags }) => (tags.length ? format.count(tags.length, "tag") : "all"),
+    },
+    {
       label: "Second factor",
       cell: ({ totp }) =>
         totp ? html`<${Badge} kind="good">on<//>` : html`<span class="faint">off</span>`,
@@ -102,7 +108,7 @@ function memberColumns(mayWrite, setOpen) {
           label="Actions for ${member.name || member.email}"
           items=${[
             {
-              label: "Change the role",
+              label: "Change the role or links",
               icon: "edit",
               run: () => setOpen({ kind: "role", member }),
             },
@@ -170,12 +176,26 @@ function linkColumns(noun, path, setOpen) {
   ];
 }
 
+/** The choice of the tags whose links a member sees. Deleted ones are kept, though not shown. */
+function Limit({ tags, setTags, typed }) {
+  return html`
+    <${TagPicker}
+      label="Only links with one of these tags (none: all links)"
+      ...${{ selected: tags, onChange: setTags, typed }}
+    />
+    ${tags.length > 0 && html`<${Button} onClick=${() => setTags([])}>All links<//>`}
+  `;
+}
+
 function InviteDialog({ onClose, onDone }) {
   const [email, setEmail] = useState("");
   const [role, setRole] = useState("editor");
+  const [tags, setTags] = useState([]);
+  const typed = useRef();
   const [made, setMade] = useState(null);
   const [invite, busy, error] = useAction(async () => {
-    setMade(await api.post("/api/invitations", owned({ email, role })));
+    const limit = role === "owner" ? [] : await typed.current();
+    setMade(await api.post("/api/invitations", owned({ email, role, tags: limit })));
     onDone();
   });
   if (made)
@@ -209,6 +229,7 @@ function InviteDialog({ onClose, onDone }) {
       value=${role}
       onInput=${setRole}
     />
+    ${role !== "owner" && html`<${Limit} ...${{ tags, setTags, typed }} />`}
     <${ErrorNote} error=${error} fields=${["email", "role"]} />
   <//>`;
 }
@@ -228,8 +249,11 @@ function LinkDialog({ title, label, url, onClose }) {
 
 function RoleDialog({ member, onClose, onDone }) {
   const [role, setRole] = useState(member.role);
+  const [tags, setTags] = useState(member.tags);
+  const typed = useRef();
   const [save, busy, error] = useAction(async () => {
-    await api.patch(`/api/members/${member.id}`, { role });
+    const limit = role === "owner" ? [] : await typed.current();
+    await api.patch(`/api/members/${member.id}`, { role, tags: limit });
     toast(`${member.name || member.email} is now ${role}`);
     onDone();
     onClose();
@@ -238,11 +262,11 @@ function RoleDialog({ member, onClose, onDone }) {
     title="Role of ${member.name || member.email}"
     about="They are signed out, and have the new role from their next sign-in."
     action="Change"
-    disabled=${role === member.role}
     ...${{ busy, onClose }}
     onSubmit=${save}
   >
     <${Select} label="Role" name="role" options=${ROLES} value=${role} onInput=${setRole} />
+    ${role !== "owner" && html`<${Limit} ...${{ tags, setTags, typed }} />`}
     <${ErrorNote} error=${error} />
   <//>`;
 }

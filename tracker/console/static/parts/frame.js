@@ -5,16 +5,19 @@ import { api } from "console/core/api";
 import { html } from "console/core/html";
 import { Button, Choice, lazy } from "console/core/parts";
 import { navigate, route } from "console/core/route";
-import { can, session } from "console/core/session";
+import { can, seesAll, session } from "console/core/session";
 import { dismissToast, toast, toasts } from "console/core/toasts";
 import { HOME } from "console/core/url";
 import { useKeys } from "console/parts/keys";
 
-/** The pages in the navigation, with the second key of their shortcut (`g`, then this key). */
+/**
+ * The pages in the navigation, with the second key of their shortcut (`g`, then this key). A `whole`
+ * one is not for those who are limited to some links.
+ */
 const NAVIGATION = [
   { href: "/console/overview", label: "Overview", key: "o", scope: "reports:read" },
   { href: "/console/links", label: "Links", key: "l", scope: "links:read" },
-  { href: "/console/live", label: "Live", key: "i", scope: "conversions:read" },
+  { href: "/console/live", label: "Live", key: "i", scope: "conversions:read", whole: true },
   { href: "/console/conversions", label: "Conversions", key: "v", scope: "conversions:read" },
   { href: "/console/events", label: "Events", key: "e", scope: "event_configs:read" },
   { href: "/console/webhooks", label: "Webhooks", key: "w", scope: "webhooks:read" },
@@ -26,7 +29,7 @@ const NAVIGATION = [
 
 /** Return the pages of the navigation that the reader may see. */
 function seenPages() {
-  return NAVIGATION.filter(({ scope }) => !scope || can(scope));
+  return NAVIGATION.filter(({ scope, whole }) => (!scope || can(scope)) && (!whole || seesAll()));
 }
 
 const PaletteDialog = lazy("console/parts/palette", "PaletteDialog");
@@ -50,7 +53,10 @@ export function Frame({ pageAt }) {
     <${Header} onHelp=${() => setHelping(true)} />
     <${Offline} />
     <main id="main" tabindex="-1"><${Page} key=${path} params=${params} /></main>
-    <footer class="hint">Times and days are those of ${session.value?.account.time_zone}.</footer>
+    <footer class="hint">
+      Times and days are those of ${session.value?.account.time_zone}.
+      ${!seesAll() && ` You see links with: ${session.value?.tags.map(({ name }) => name).join(", ")}.`}
+    </footer>
     <${Toasts} />
     ${
       going && html`<${PaletteDialog} navigation=${seenPages()} onClose=${() => setGoing(false)} />`
@@ -85,7 +91,7 @@ function Header({ onHelp }) {
         </a>`,
       )}
     </nav>
-    <${Later}>${can("conversions:read") && html`<${LiveCount} />`}<//>
+    <${Later}>${can("conversions:read") && seesAll() && html`<${LiveCount} />`}<//>
     <div class="top-end ${open ? "open" : ""}">
       <${AccountSwitcher} />
       <${Button} kind="quiet" icon="help" label="Shortcuts" onClick=${onHelp} />
