@@ -93,14 +93,15 @@ def test_every_list_is_in_the_table() -> None:
         for one in KEYED_ENDPOINTS
         if any("page" in kind.__struct_fields__ for kind in (one.query, one.body))
     }
-    # The pages of a report have sums, not objects: `test_reports` shows them. Deliveries are a
-    # webhook's, not an account's: `test_deliveries` shows theirs. So are a
+    # The pages of a report have sums: `test_reports` and `test_link_figures` show them.
+    # Deliveries are a webhook's, not an account's: `test_deliveries` shows theirs. So are a
     # domain's unknown paths, an import's rows, and a link's earlier rules.
     # So are the entries of an audit log, which every change adds to: `test_audit` shows them.
     # No endpoint creates refused postbacks: `test_refused_postbacks` shows theirs.
     # Files have no pages, though they take the first: `test_exports` shows them.
     others = {
         ("POST", "/api/reports"),
+        ("GET", "/api/short-links/figures"),
         ("GET", "/api/webhooks/{id}/deliveries"),
         ("GET", "/api/domains/{id}/unknown-paths"),
         ("GET", "/api/conversions/uploads/{id}/rejected"),

@@ -240,7 +240,7 @@ GRANTED: dict[str, Sequence[str]] = {
         ("DELETE", "/api/members/{id}"),
         ("POST", "/api/members/{id}/password-reset"),
     )
-} | {"POST /api/shares": ("reports:read",)}
+} | {"POST /api/shares": ("reports:read",), "GET /api/short-links/figures": ("links:read",)}
 """The scopes that a request grants or takes besides the endpoint's, which the key has to have."""
 
 

@@ -180,8 +180,8 @@ class ShortLinkPage(Page[ShortLink], kw_only=True):
     ]
 
 
-class ListShortLinks(AccountPage, kw_only=True):
-    """The page of links to list, and its filters."""
+class ListFilteredLinks(AccountPage, kw_only=True):
+    """A page of links, and its filters."""
 
     selected_tags: Annotated[
         list[str],
@@ -228,6 +228,27 @@ class ListShortLinks(AccountPage, kw_only=True):
     utm_campaign: UtmFilter = field(default_factory=list)
     utm_term: UtmFilter = field(default_factory=list)
     utm_content: UtmFilter = field(default_factory=list)
+
+    def tag_ids(self) -> list[UUID]:
+        """Return the selected tags. Raises BadRequest if one is not an id or there are too many."""
+        texts = [text for value in self.selected_tags for text in _tag_texts(value)]
+        if len(texts) > MAX_TAGS:
+            raise BadRequest(f"selectedTags: at most {MAX_TAGS}")
+        return [parse_id("selectedTags", text) for text in texts]
+
+    def utm(self) -> dict[str, list[str]]:
+        given = {name: getattr(self, name) for name in UTM}
+        return {name: values for name, values in given.items() if values}
+
+    def __post_init__(self) -> None:
+        self.tag_ids()
+        if self.slug is not UNSET and not SLUG.fullmatch(self.slug):
+            raise BadRequest(f"slug: {SLUG_RULE}")
+
+
+class ListShortLinks(ListFilteredLinks, kw_only=True):
+    """The page of links to list."""
+
     sort: Annotated[
         LinkOrder, Meta(description="name and slug ignore case, and 9 comes before 10")
     ] = "newest"
@@ -243,13 +264,6 @@ class ListShortLinks(AccountPage, kw_only=True):
     ) = UNSET
     format: FormatIn = UNSET
 
-    def tag_ids(self) -> list[UUID]:
-        """Return the selected tags. Raises BadRequest if one is not an id or there are too many."""
-        texts = [text for value in self.selected_tags for text in _tag_texts(value)]
-        if len(texts) > MAX_TAGS:
-            raise BadRequest(f"selectedTags: at most {MAX_TAGS}")
-        return [parse_id("selectedTags", text) for text in texts]
-
     def start(self) -> PageStart | None:
         """Return where the page begins; None without a cursor. Raises BadRequest if it is wrong."""
         if self.cursor is UNSET:
@@ -258,15 +272,9 @@ class ListShortLinks(AccountPage, kw_only=True):
             raise BadRequest("page: not with cursor")
         return page_start_of(self.account_id, self.sort, self.cursor)
 
-    def utm(self) -> dict[str, list[str]]:
-        given = {name: getattr(self, name) for name in UTM}
-        return {name: values for name, values in given.items() if values}
-
     def __post_init__(self) -> None:
-        self.tag_ids()
+        super().__post_init__()
         self.start()
-        if self.slug is not UNSET and not SLUG.fullmatch(self.slug):
-            raise BadRequest(f"slug: {SLUG_RULE}")
 
 
 def _tag_texts(value: str) -> list[Any]:

@@ -27,6 +27,7 @@ from tracker.links.api.short_link_schema import (
     CreatedShortLinks,
     CreateShortLink,
     CreateShortLinks,
+    ListFilteredLinks,
     ListShortLinks,
     NewShortLink,
     ShortLinkPage,
@@ -84,7 +85,7 @@ async def check_targets(services: LinkServices, body: OptionsIn) -> None:
             raise BadRequest(f"{field}: {OWN_REDIRECT}")
 
 
-async def _show(services: LinkServices, links: Sequence[Link]) -> list[ShortLink]:
+async def show_links(services: LinkServices, links: Sequence[Link]) -> list[ShortLink]:
     return await _records(services, links, await _named(services, _tags_of(links)))
 
 
@@ -113,7 +114,7 @@ _QUICK_ROWS: Final = 1_000
 """Rows that a page by number skips in its index without a permit: they take 2 ms."""
 
 LINKS: Resource[Link, ShortLink] = Resource(
-    "short link", lambda call: call.services.links.find(call.ids[0]), _show, "internal_name"
+    "short link", lambda call: call.services.links.find(call.ids[0]), show_links, "internal_name"
 )
 
 
@@ -125,7 +126,7 @@ async def find_own(call: Call[Any, Any, Any], links: Links) -> Link:
 async def all_links(
     call: LinkCall[ListShortLinks, Nothing],
 ) -> AsyncGenerator[list[ShortLink], None]:
-    wanted, named = _filter(call), dict[UUID, TagReference]()
+    wanted, named = filter_of(call.query, call.principal.tags), dict[UUID, TagReference]()
     async for links in call.services.lists.all_of(call.account_id, wanted, call.query.sort):
         named |= await _named(call.services, _tags_of(links) - named.keys())
         for piece in pieces([visible(call.principal, one) for one in links]):
@@ -149,7 +150,7 @@ async def list_links(call: LinkCall[ListShortLinks, Nothing]) -> ShortLinkPage:
     """List short links; archived ones only with `archived`."""
     query, start = call.query, call.query.start()
     number, after = start or (query.page, None)
-    found = await _page(call, _filter(call), number, after)
+    found = await _page(call, filter_of(query, call.principal.tags), number, after)
     following = found.next and PageStart(number + 1, found.next)
     return ShortLinkPage(
         rows=await LINKS.show_all(call, found.links),
@@ -215,20 +216,19 @@ async def _page(
         )
 
 
-def _filter(call: LinkCall[ListShortLinks, Nothing]) -> LinkFilter:
-    query, limit = call.query, call.principal.tags
+def filter_of(query: ListFilteredLinks, limit: frozenset[UUID] | None) -> LinkFilter:
+    """Return the filter of a list, within the tags that the principal is limited to."""
     tags, all_tags = tags_within(limit, query.tag_ids(), query.tag_operator == "AND")
+    optional = ("slug", "external_id", "active", "state")
+    given = {name: one for name in optional if (one := getattr(query, name)) is not UNSET}
     return LinkFilter(
         tags=list(tags),
         all_tags=all_tags,
         search=query.search,
-        slug=None if query.slug is UNSET else query.slug,
-        external_id=None if query.external_id is UNSET else query.external_id,
-        active=None if query.active is UNSET else query.active,
         archived=query.archived,
-        state=None if query.state is UNSET else query.state,
         at=now(),
         utm=query.utm(),
+        **given,
     )
 
 

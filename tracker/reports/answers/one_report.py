@@ -3,11 +3,12 @@
 Raises BadRequest for too many values, and Unavailable if memory is short; else as `ReportRun.part`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from tracker.ids import id_text
 from tracker.reports import arrays, columns
 from tracker.reports.answers.costs import cost_parts
 from tracker.reports.answers.currencies import other_currencies
@@ -49,6 +50,20 @@ async def read_rows(run: ReportRun, name: str, query: ReportQuery) -> ReportRows
     async with run.part(name, keeps_memory=True):
         rows, _ = await found_rows(run, query)
     return rows
+
+
+async def read_of_links(run: ReportRun, query: ReportQuery, ids: Collection[bytes]) -> ReportRows:
+    """Return the page of a query by link whose rows are these links, of zeros if need be."""
+    async with run.part("report"):
+        rows, _ = await found_rows(run, query)
+        return await in_thread_if_large(len(ids) + len(rows.keys), _page_of_links, rows, query, ids)
+
+
+def _page_of_links(rows: ReportRows, query: ReportQuery, ids: Collection[bytes]) -> ReportRows:
+    first, size = (query.page - 1) * query.page_size, query.page_size
+    keys = list(map(id_text, ids))
+    chosen = rows.chosen(frozenset(keys).__contains__).with_keys(keys)
+    return chosen.ordered(query.sort, query.descending, str, first + size).page(first, size)
 
 
 async def read_whole(

@@ -47,7 +47,7 @@ from tracker.links.api import (
 )
 from tracker.live import api as live
 from tracker.metrics import show_failures
-from tracker.reports.api import experiments, overview, reports, values
+from tracker.reports.api import experiments, link_figures, overview, reports, values
 from tracker.service.api import health, metrics
 from tracker.sharing.api import shared, shares, views
 from tracker.uploads.api import uploads
@@ -106,7 +106,7 @@ _DECLARING = (
     *(webhooks, templates, statistics, deliveries),
     *(imports, cut_over, uploads),
     *(keys, account, audit, members, invitations),
-    *(reports, overview, values, experiments, costs, live, shares, views),
+    *(reports, overview, values, link_figures, experiments, costs, live, shares, views),
     *(session, self_service, second_factor, join, shared),
 )
 """The modules whose endpoints are functions."""
