@@ -9,7 +9,7 @@ const { FormFields } = await import("console/core/fields");
 const { readLinks } = await import("console/links/lines");
 const { LinkPreview } = await import("console/links/preview");
 const { Facts } = await import("console/pages/link");
-const { columns } = await import("console/pages/links");
+const { columns } = await import("console/links/columns");
 
 const LINK = { internal_name: "Spring", notes: "Mine", destination_url: "https://a.example/" };
 const LISTED = {

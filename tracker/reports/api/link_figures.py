@@ -82,9 +82,7 @@ async def list_figures(call: ReportCall[ListLinkFigures, Nothing]) -> LinkFigure
     query, services = call.query, call.services
     links, wanted = services.links, filter_of(query, call.principal.tags)
     async with links.long_lists.permit(call.account_id):
-        ids = await links.lists.ids(
-            call.account_id, filter_of(query, call.principal.tags), MAX_LINKS + 1
-        )
+        ids = await links.lists.ids(call.account_id, wanted, MAX_LINKS + 1)
     if len(ids) > MAX_LINKS:
         raise BadRequest(f"sort: more than {MAX_LINKS:,} links; add filters")
     async with services.reports.begin(call.account_id) as run:
@@ -102,9 +100,8 @@ async def list_figures(call: ReportCall[ListLinkFigures, Nothing]) -> LinkFigure
         rows = await read_of_links(run, by_link, ids)
     found = await links.links.find_all([UUID(key) for key in rows.keys])
     figures = dict(zip(map(UUID, rows.keys), rows.measures(), strict=True))
-    shown = await show_links(
-        links, [visible(call.principal, found[one]) for one in figures if one in found]
-    )
+    listed = [visible(call.principal, found[one]) for one in figures if one in found]
+    shown = await show_links(links, listed)
     columns = ChosenColumns(_COLUMNS)
     return LinkFiguresPage(
         rows=[LinkFigures(link=one, figures=columns.measures(figures[one.id])) for one in shown],

@@ -12,6 +12,7 @@ import { copy, toast } from "console/core/toasts";
 import { loadAll } from "console/parts/all";
 import { Dialog } from "console/parts/dialog";
 import { useDraft } from "console/parts/draft";
+import { useChanges } from "console/links/changes";
 import { SLUG, SLUG_RULE, given, textFields, textsOf } from "console/links/fields";
 import { stripped } from "console/links/invisible";
 import { OPTIONS, OptionFields, newOptions, optionsOf, sentOptions } from "console/links/options";
@@ -33,10 +34,10 @@ const DESTINATION = {
 const NEW = { destination_url: "", slug: "", domain_id: "", ...textsOf({}) };
 
 /**
- * The dialog to create a link, or to change `link`. `start` has fields of a new link. `onDone` gets
- * the link.
+ * The dialog to create a link, or to change `link`. `start` has fields of a new link, or it is one
+ * `like` another. `onDone` gets the link.
  */
-export function LinkDialog({ link, start, onClose, onDone }) {
+export function LinkDialog({ link, like, start = like && copied(like), onClose, onDone }) {
   const limit = session.value.tags.map(({ id }) => id);
   const tags = limit.length === 1 ? limit : [];
   const { fields, set, dirty, clear } = useDraft(
@@ -92,29 +93,30 @@ export function LinkDialog({ link, start, onClose, onDone }) {
   <//>`;
 }
 
-/** The dialog that sets options of several links. */
-export function OptionsDialog({ links, onClose, onDone }) {
+/** The dialog that sets options of several links, of which `links` are on screen. */
+export function OptionsDialog({ links, target, count, onClose, onDone }) {
   const all = links.map(optionsOf);
   const shared = Object.entries(optionsOf({})).map(([name, unused]) => {
     const isShared = all.every((one) => one[name] === all[0][name]);
     return [name, isShared ? all[0][name] : unused];
   });
   const { fields, set } = useFields({});
+  const [change, progress] = useChanges({ target, count });
   const [save, busy, error] = useAction(async () => {
-    const ids = links.map(({ id }) => id);
-    await api.patch("/api/short-links/bulk", owned({ ids, ...sentOptions(fields) }));
-    toast(`Options of ${format.count(links.length, "link")} changed`);
+    const changed = await change(sentOptions(fields));
+    toast(`Options of ${format.count(changed.length, "link")} changed`);
     onDone();
     onClose();
   });
   return html`<${Dialog}
-    title="Options of ${format.count(links.length, "link")}"
-    about="Shown is what all of them have. What you leave as it is stays."
+    title="Options of ${format.count(count, "link")}"
+    about="Shown is what all of them${links.length < count ? " on this page" : ""} have. What you leave as it is stays."
     action="Save"
     ...${{ busy, onClose }}
     onSubmit=${save}
   >
     <${OptionFields} fields=${{ ...Object.fromEntries(shared), ...fields }} ...${{ set, error }} open />
+    ${progress}
     <${ErrorNote} error=${error} fields=${namesOf(OPTIONS)} />
   <//>`;
 }
@@ -126,6 +128,22 @@ function editable(link) {
     ...textsOf(link),
     ...optionsOf(link),
   };
+}
+
+/** Return the fields of a new link like another; what only one link may have is left out. */
+function copied(link) {
+  const { rules, split } = JSON.parse(
+    JSON.stringify({ rules: link.rules, split: link.split }),
+    withoutIds,
+  );
+  const decided = { ...(rules.length && { rules }), ...(split && { split }) };
+  const own = { external_id: "", paths: "", domain_id: link.domain_id ?? "" };
+  return { ...editable(link), ...own, ...decided };
+}
+
+/** Rules and variants of another link have its ids. */
+function withoutIds(name, value) {
+  return name === "id" ? undefined : value;
 }
 
 /** Return the fields that differ from the link's. */

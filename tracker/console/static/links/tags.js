@@ -12,6 +12,7 @@ import { can } from "console/core/session";
 import { toast } from "console/core/toasts";
 import { loadAll } from "console/parts/all";
 import { Dialog } from "console/parts/dialog";
+import { useChanges } from "console/links/changes";
 import { stripped } from "console/links/invisible";
 import { folded } from "console/links/tag-names";
 
@@ -122,33 +123,32 @@ export function TagFilterDialog({ selected, operator, onClose }) {
   <//>`;
 }
 
-/** The dialog that adds tags to several links, and removes others. */
-export function TagsDialog({ links, onClose, onDone }) {
+/** The dialog that adds tags to several links, of which `links` are on screen, and removes others. */
+export function TagsDialog({ links, target, count, onClose, onDone }) {
   const common = links[0].tags
     .map(({ id }) => id)
     .filter((id) => links.every((link) => link.tags.some((tag) => tag.id === id)));
   const [selected, setSelected] = useState(common);
   const typed = useRef();
+  const [change, progress] = useChanges({ target, count });
   const [save, busy, error] = useAction(async () => {
     const wanted = await typed.current();
     const add_tags = wanted.filter((id) => !common.includes(id));
     const remove_tags = common.filter((id) => !wanted.includes(id));
-    await api.patch(
-      "/api/short-links/bulk",
-      owned({ ids: links.map(({ id }) => id), add_tags, remove_tags }),
-    );
-    toast(`Tags of ${format.count(links.length, "link")} changed`);
+    const changed = await change({ add_tags, remove_tags });
+    toast(`Tags of ${format.count(changed.length, "link")} changed`);
     onDone();
     onClose();
   });
   return html`<${Dialog}
-    title="Tags of ${format.count(links.length, "link")}"
-    about="Ticked are the tags that all of them have."
+    title="Tags of ${format.count(count, "link")}"
+    about="Ticked are the tags that all of them${links.length < count ? " on this page" : ""} have."
     action="Save"
     ...${{ busy, onClose }}
     onSubmit=${save}
   >
     <${TagPicker} ...${{ selected, typed }} onChange=${setSelected} />
+    ${progress}
     <${ErrorNote} error=${error} />
   <//>`;
 }
