@@ -1,19 +1,25 @@
 /** Overview: what the account, or one link of it, brought in some days. All of it is in the URL. */
 
-import { useCallback, useEffect, useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { api, owned } from "console/core/api";
-import { format } from "console/core/format";
-import { useLoad, useShortcut } from "console/core/hooks";
+import { useLoad } from "console/core/hooks";
 import { html } from "console/core/html";
 import { Button, Empty, ErrorNote, Menu, PageHeader, Skeleton, lazy } from "console/core/parts";
 import { route, setQuery } from "console/core/route";
 import { can, session, today } from "console/core/session";
 import { toast } from "console/core/toasts";
-import { Chips } from "console/reports/chips";
-import { Controls, canStep } from "console/reports/controls";
-import { CARDS, FILTERS, isOwn, ownDimensions, titlesOf } from "console/reports/dimensions";
+import { Chips, useNames } from "console/reports/chips";
+import { Controls, useSteps } from "console/reports/controls";
+import {
+  CARDS,
+  FILTERS,
+  isOfAccount,
+  isOwn,
+  ownDimensions,
+  titlesOf,
+} from "console/reports/dimensions";
 import { RARE, groupOf, measureOf } from "console/reports/measures";
-import { daysOfSteps, intervalOfSteps, shifted } from "console/reports/periods";
+import { daysOfSteps, intervalOfSteps } from "console/reports/periods";
 import {
   panelsText,
   readReport,
@@ -30,7 +36,6 @@ const ViewsDialog = lazy("console/reports/views", "ViewsDialog");
 const DetailsDialog = lazy("console/reports/details", "DetailsDialog");
 
 const REPORT_MS = 35_000;
-const DECIDED = ["rule", "variant"];
 
 /** The page. */
 export default function Overview() {
@@ -43,12 +48,9 @@ export default function Overview() {
  */
 export function Report({ title, fixed = {} }) {
   const { query } = route.value;
-  const { currency, decides, parameters } = session.value.account;
-  const isShown = (panel) =>
-    !(groupOf(panel) in fixed) &&
-    (panel !== "currency" || currency) &&
-    (decides || !DECIDED.includes(panel));
-  const own = ownDimensions(parameters);
+  const { account } = session.value;
+  const isShown = (panel) => !(groupOf(panel) in fixed) && isOfAccount(panel, account);
+  const own = ownDimensions(account.parameters);
   const dimensions = [...FILTERS.filter(isShown), ...own];
   // A view may filter by a parameter that the account has no more. Without it, it would show all.
   const filters = new Set([...dimensions, ...Object.keys(query).filter(isOwn)]);
@@ -62,21 +64,7 @@ export function Report({ title, fixed = {} }) {
   const names = useNames(answer.data);
   const [open, setOpen] = useState(null);
   useFreshness(answer, report.days);
-  const step = useCallback((direction) => {
-    const { days } = readReport(route.peek().query, { today: today(), dimensions });
-    if (direction < 0 || canStep(days))
-      setQuery({ period: null, ...shifted(days, direction, today()) });
-  }, []);
-  useShortcut(
-    "ArrowLeft",
-    "Show the time before",
-    useCallback(() => step(-1), []),
-  );
-  useShortcut(
-    "ArrowRight",
-    "Show the time after",
-    useCallback(() => step(1), []),
-  );
+  const step = useSteps();
   const actions = {
     setMeasure: (measure) => setQuery({ measure: measure === "clicks" ? null : measure }),
     setPanel: (card, panel) => setQuery({ panels: panelsText(report.panels, cards[card], panel) }),
@@ -125,12 +113,6 @@ export function Report({ title, fixed = {} }) {
       <//>
     <//>
     <${ErrorNote} error=${answer.error} retry=${answer.reload} />
-    ${
-      answer.progress > 0 &&
-      html`<p class="hint" role="status">
-        ${format.percent(Math.floor(answer.progress * 100) / 100)} is counted. The rest follows.
-      </p>`
-    }
     ${!answer.data && !answer.error && html`<div class="card"><${Skeleton} lines=${8} /></div>`}
     ${
       answer.data &&
@@ -208,15 +190,6 @@ function NoClicks() {
 
 function isEmpty({ totals }) {
   return !["clicks", "botClicks", "conversions", ...RARE].some((name) => Number(totals[name]));
-}
-
-/** Return the names of the values that are filtered by, by "dimension key". */
-function useNames(data) {
-  const [names] = useState(() => new Map());
-  for (const [dimension, found] of Object.entries(data?.filterNames ?? {})) {
-    for (const [key, name] of Object.entries(found)) names.set(`${dimension} ${key}`, name);
-  }
-  return names;
 }
 
 /** Load a report that has today again when its tab is looked at again. */

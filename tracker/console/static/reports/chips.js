@@ -1,5 +1,6 @@
 /** The filters of a report, as chips. */
 
+import { useState } from "preact/hooks";
 import { html } from "console/core/html";
 import { Button, Tag } from "console/core/parts";
 import { setQuery } from "console/core/route";
@@ -27,4 +28,13 @@ export function Chips({ report, names, onAdd, children }) {
     <${Button} icon="filter" onClick=${onAdd}>Filter<//>
     <span class="end row">${children}</span>
   </div>`;
+}
+
+/** Return the names of the values that are filtered by, by "dimension key". */
+export function useNames(data) {
+  const [names] = useState(() => new Map());
+  for (const [dimension, found] of Object.entries(data?.filterNames ?? {})) {
+    for (const [key, name] of Object.entries(found)) names.set(`${dimension} ${key}`, name);
+  }
+  return names;
 }

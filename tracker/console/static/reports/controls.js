@@ -1,21 +1,44 @@
 /** What stands above a report: its days, the comparison, the steps, and bots. */
 
+import { useCallback } from "preact/hooks";
+import { format } from "console/core/format";
+import { useShortcut } from "console/core/hooks";
 import { html } from "console/core/html";
 import { Button, Choice } from "console/core/parts";
 import { route, setQuery } from "console/core/route";
 import { session, today } from "console/core/session";
 import { DayInput } from "console/parts/day-input";
-import { DEFAULT_PERIOD, PERIODS, isRolling } from "console/reports/periods";
-import { BOTS, COMPARISONS, LAST_DAYS, intervalsFor } from "console/reports/query";
+import { DEFAULT_PERIOD, PERIODS, isRolling, shifted } from "console/reports/periods";
+import { BOTS, COMPARISONS, LAST_DAYS, intervalsFor, readReport } from "console/reports/query";
 import { daysText, zoneText } from "console/reports/words";
 
 /** Return whether there is anything after these days yet. */
-export function canStep({ to }) {
+function canStep({ to }) {
   return to < today();
 }
 
-/** The days, their comparison, steps and bots. */
-export function Controls({ report, answer, step }) {
+/** Return the function that shows the time before (-1) or after (1). Arrow keys call it too. */
+export function useSteps() {
+  const step = useCallback((direction) => {
+    const { days } = readReport(route.peek().query, { today: today(), dimensions: [] });
+    if (direction < 0 || canStep(days))
+      setQuery({ period: null, ...shifted(days, direction, today()) });
+  }, []);
+  useShortcut(
+    "ArrowLeft",
+    "Show the time before",
+    useCallback(() => step(-1), []),
+  );
+  useShortcut(
+    "ArrowRight",
+    "Show the time after",
+    useCallback(() => step(1), []),
+  );
+  return step;
+}
+
+/** The days, their comparison and bots; the steps of a series unless `series` is false. */
+export function Controls({ report, answer, step, series = true }) {
   const { from, to } = report.days;
   const pick = (name, value) => setQuery({ [name]: value || null }, { replace: false });
   const period = (value) =>
@@ -63,10 +86,16 @@ export function Controls({ report, answer, step }) {
     }
     ${isRolling(report.period) && choice("until", "Last day", LAST_DAYS)}
     ${choice("compare", "Comparison", COMPARISONS)}
-    ${choice("interval", "Steps", intervalsFor(report.days))}
+    ${series && choice("interval", "Steps", intervalsFor(report.days))}
     ${choice("bots", "Bots", BOTS)}
     <span class="hint">
       Days of ${answer.data ? zoneText(answer.data) : session.value.account.time_zone}
     </span>
+    ${
+      answer.progress > 0 &&
+      html`<span class="hint" role="status">
+        ${format.percent(Math.floor(answer.progress * 100) / 100)} is counted. The rest follows.
+      </span>`
+    }
   </div>`;
 }

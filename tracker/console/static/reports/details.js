@@ -9,11 +9,11 @@ import { html } from "console/core/html";
 import { Table } from "console/core/lists";
 import { Button, ErrorNote } from "console/core/parts";
 import { Dialog } from "console/parts/dialog";
-import { Change } from "console/reports/card";
+import { measureColumns, measureOfSort } from "console/reports/columns";
 import { isFilter, titlesOf } from "console/reports/dimensions";
 import { downloadReport } from "console/reports/download";
-import { MEASURES, shownMeasures } from "console/reports/measures";
-import { comparedText, comparedUntil, othersText } from "console/reports/words";
+import { shownMeasures } from "console/reports/measures";
+import { comparedText } from "console/reports/words";
 
 const PAGE_SIZE = 25;
 const REPORT_MS = 35_000;
@@ -57,35 +57,10 @@ export function DetailsDialog({ panel, body, measure, onFilter, onClose }) {
         </button>`
         : row.name,
   };
+  const by = sort.endsWith("name") ? measure : sort;
   const { totals = {} } = report.data ?? {};
-  const names = shownMeasures(totals, totals.previous, sort.replace("-", ""));
-  const measures = names.map((key) => ({
-    label: MEASURES[key][0],
-    numeric: true,
-    sort: { descending: `-${key}`, ascending: key },
-    key,
-    cell: (row) => `${MEASURES[key][1](row[key])} ${othersText(key, row)}`,
-  }));
-  // One change, beside the measure that orders the rows.
-  const ordered =
-    measures.find(({ key }) => key === sort.replace("-", "")) ??
-    measures.find(({ key }) => key === measure);
-  const change = {
-    label: "Change",
-    numeric: true,
-    cell: (row) =>
-      row.previous &&
-      html`<${Change}
-        measure=${ordered.key}
-        now=${row}
-        before=${row.previous}
-        until=${comparedUntil(report.data)}
-      />`,
-  };
-  const columns = [
-    name,
-    ...measures.flatMap((one) => (body.compare && one === ordered ? [one, change] : [one])),
-  ];
+  const measures = shownMeasures(totals, totals.previous, measureOfSort(by));
+  const columns = [name, ...measureColumns(measures, by, report.data)];
   const { totalRows = 0, totalPages = 1 } = report.data?.pagination ?? {};
   const footer = html`
     <span class="hint">

@@ -27,6 +27,13 @@ export function titlesOf(name) {
   return isOwn(name) ? Array(2).fill(name.slice(OWN.length)) : TITLES[name];
 }
 
+const DECIDED = ["rule", "variant"];
+
+/** Return whether an account's reports have a panel. */
+export function isOfAccount(panel, { currency, decides }) {
+  return (panel !== "currency" || currency) && (decides || !DECIDED.includes(panel));
+}
+
 /** The dimensions that can be filtered by. */
 export const FILTERS = PANELS.filter(([, , , , filters]) => filters).map(([name]) => name);
 
