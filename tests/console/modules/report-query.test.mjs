@@ -1,9 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
+  havingText,
   intervalsFor,
   panelsText,
+  readHaving,
   readReport,
+  readTable,
   requestOf,
   sharedReport,
   shownPanel,
@@ -116,4 +119,35 @@ test("a value is switched on beside others, and off again", () => {
   assert.equal(switched(["DE"], "F,R"), "DE,F%2CR");
   assert.equal(switched(["DE", "FR"], "DE"), "FR");
   assert.equal(switched(["DE"], "DE"), null);
+});
+
+const LEVELS = ["country", "device", "utm_source", "link"];
+const table = (query, compare = "previous_period") => readTable(query, LEVELS, compare);
+
+test("a table has two levels, no chosen columns, and the order of clicks at first", () => {
+  const levels = ["country", "device"];
+  assert.deepEqual(table({}), { levels, columns: [], sort: "-clicks", having: {} });
+});
+
+test("a table has at most three levels, each once, and columns that are measures", () => {
+  const query = { levels: "link,x,link,device,country,utm_source", columns: "payout,toString,roi" };
+  assert.deepEqual(table(query).levels, ["link", "device", "country"]);
+  assert.deepEqual(table(query).columns, ["payout", "roi"]);
+});
+
+test("a table is sorted by name, a measure, or while it is compared by a change", () => {
+  for (const sort of ["name", "-name", "payout", "-change.roi"])
+    assert.equal(table({ sort }).sort, sort);
+  for (const sort of ["x", "change.name", "constructor"])
+    assert.equal(table({ sort }).sort, "-clicks");
+  assert.equal(table({ sort: "-change.roi" }, "").sort, "-roi");
+});
+
+test("conditions on rows are read from the URL, and written as they were", () => {
+  const text = "clicks>=100,roi>=-0.5,roi<=0";
+  const having = { clicks: { min: 100 }, roi: { min: -0.5, max: 0 } };
+  assert.deepEqual(readHaving(text), having);
+  assert.equal(havingText(having), text);
+  assert.deepEqual(readHaving("x>=1,clicks>1,clicks>=x,toString<=1"), {});
+  assert.equal(havingText({ clicks: { min: undefined } }), "");
 });

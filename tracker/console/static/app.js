@@ -15,6 +15,7 @@ import { Frame, Outside, Toasts } from "console/parts/frame";
 /** Every page: its path, with names of parameters after ":", and its module. */
 const ROUTES = [
   ["/console/overview", "console/pages/overview"],
+  ["/console/table", "console/pages/table"],
   ["/console/live", "console/pages/live"],
   ["/console/links", "console/pages/links"],
   ["/console/links/:id", "console/pages/link"],

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from tracker.errors import BadRequest
 from tracker.links.hostnames import canonical_hostname
 from tracker.reports.answers.compared import DetailedReport, read_all_rows, read_detailed
+from tracker.reports.answers.names import filter_names
 from tracker.reports.answers.selection import resolved
 from tracker.reports.api.answer import (
     ChosenColumns,
@@ -69,6 +70,10 @@ class ReportAnswer(msgspec.Struct, kw_only=True):
     unfinished: (
         Annotated[Unfinished, Meta(description="only while the days are not over")] | UnsetType
     ) = UNSET
+    filter_names: (
+        Annotated[dict[str, dict[str, str]], Meta(description="the names of the values in filters")]
+        | UnsetType
+    ) = field(default=UNSET, name="filterNames")
 
 
 async def check_domains(services: ReportServices, body: ReportRequest) -> None:
@@ -142,7 +147,12 @@ async def create(call: ReportCall[Nothing, CreateReport]) -> ReportAnswer:
     async with services.reports.begin(call.account_id) as run:
         query = resolved(run.scope, query)
         found = await read_detailed(run, query, interval, body.comparison())
-    return _answer(body, found, run)
+    answer = _answer(body, found, run)
+    filters = body.filters.values()
+    if filters and not body.parents:
+        reads = call.web.mongodb.reads
+        answer.filter_names = await filter_names(reads, call.account_id, filters)
+    return answer
 
 
 def _query(call: ReportCall[Nothing, Any], parents: Sequence[str] = ()) -> ReportQuery:

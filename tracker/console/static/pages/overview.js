@@ -8,6 +8,7 @@ import { Button, Empty, ErrorNote, Menu, PageHeader, Skeleton, lazy } from "cons
 import { route, setQuery } from "console/core/route";
 import { can, session, today } from "console/core/session";
 import { toast } from "console/core/toasts";
+import { queryText } from "console/core/url";
 import { Chips, useNames } from "console/reports/chips";
 import { Controls, useSteps } from "console/reports/controls";
 import {
@@ -56,7 +57,9 @@ export function Report({ title, fixed = {} }) {
   const filters = new Set([...dimensions, ...Object.keys(query).filter(isOwn)]);
   const report = readReport(query, { today: today(), dimensions: filters });
   const cards = [...CARDS.map((panels) => panels.filter(isShown)), ...(own.length ? [own] : [])];
-  const body = owned(requestOf(report, cards, fixed));
+  const mover = [query.movers, "link", "country"].find((one) => dimensions.includes(one));
+  const movers = { groupBy: mover, measure: measureOf(mover, report.measure) };
+  const body = owned({ ...requestOf(report, cards, fixed), movers: report.compare && movers });
   const answer = useLoad(
     (signal) => api.post("/api/reports/overview", body, { signal, timeout: REPORT_MS }),
     [JSON.stringify(body)],
@@ -67,6 +70,7 @@ export function Report({ title, fixed = {} }) {
   const step = useSteps();
   const actions = {
     setMeasure: (measure) => setQuery({ measure: measure === "clicks" ? null : measure }),
+    setMover: (dimension) => setQuery({ movers: dimension }),
     setPanel: (card, panel) => setQuery({ panels: panelsText(report.panels, cards[card], panel) }),
     setRange: (first, last) =>
       setQuery(
@@ -86,7 +90,7 @@ export function Report({ title, fixed = {} }) {
   };
   const close = () => setOpen(null);
   const shown = cards.map((panels) => shownPanel(report.panels, panels));
-  const exported = { ...body, panels: undefined, interval: undefined };
+  const exported = { ...body, panels: undefined, interval: undefined, movers: undefined };
   return html`
     ${title && html`<${PageHeader} title=${title} />`}
     <${Controls} ...${{ report, answer, step }} />
@@ -96,6 +100,7 @@ export function Report({ title, fixed = {} }) {
         can("views:read") &&
         html`<${Button} onClick=${() => setOpen({ kind: "views" })}>Views<//>`
       }
+      <${Button} href="/console/table${queryText({ ...query, ...fixed })}">Table<//>
       ${
         can("shares:write") &&
         !report.tests &&
@@ -124,7 +129,7 @@ export function Report({ title, fixed = {} }) {
         <${ReportView}
           data=${answer.data}
           measure=${report.measure}
-          ...${{ cards, shown, actions, filters: report.filters }}
+          ...${{ cards, shown, actions, mover, movers: dimensions, filters: report.filters }}
         />
       </div>`
     }

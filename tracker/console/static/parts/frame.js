@@ -16,6 +16,7 @@ import { useKeys } from "console/parts/keys";
  */
 const NAVIGATION = [
   { href: "/console/overview", label: "Overview", key: "o", scope: "reports:read" },
+  { href: "/console/table", label: "Table", key: "b", scope: "reports:read" },
   { href: "/console/links", label: "Links", key: "l", scope: "links:read" },
   { href: "/console/live", label: "Live", key: "i", scope: "conversions:read", whole: true },
   { href: "/console/conversions", label: "Conversions", key: "v", scope: "conversions:read" },

@@ -10,11 +10,11 @@ import { changeText, figureOf, othersText } from "console/reports/words";
 const WorldMap = lazy("console/reports/world-map", "WorldMap");
 const HeatMap = lazy("console/reports/heat-map", "HeatMap");
 
-/** A card of panels, of which `panel` is seen. */
-export function Card({ panels, panel, card, rows, until, measure, filters, actions }) {
+/** A card of panels, of which `panel` is seen. A `title` is that of other rows than the first. */
+export function Card({ panels, panel, card, rows, until, measure, filters, actions, title }) {
   const choose = (one) => () => actions.setPanel(card, one);
   const isCompared = !isPicture(panel) && rows?.rows.some(({ previous }) => previous);
-  return html`<section class="card report-card" aria-label=${titlesOf(panel)[1]}>
+  return html`<section class="card report-card" aria-label=${title ?? titlesOf(panel)[1]}>
     <header>
       ${
         panels.length > 1
@@ -30,7 +30,7 @@ export function Card({ panels, panel, card, rows, until, measure, filters, actio
               </button>`,
             )}
           </div>`
-          : html`<h2>${titlesOf(panel)[1]}</h2>`
+          : html`<h2>${title ?? titlesOf(panel)[1]}</h2>`
       }
       <span class="hint ranks-head">
         <span>${MEASURES[measure][0]}</span>

@@ -2,12 +2,13 @@
 
 import { html } from "console/core/html";
 import { Change } from "console/reports/card";
-import { MEASURES } from "console/reports/measures";
+import { MEASURES, shownMeasures } from "console/reports/measures";
+import { measureOfSort } from "console/reports/query";
 import { comparedUntil, othersText } from "console/reports/words";
 
-/** Return the measure by which, or by the change of which, rows are sorted. */
-export function measureOfSort(sort = "") {
-  return sort.replace(/^-?(change\.)?/, "");
+/** Return the measures that a table has as columns: those chosen, else those that have something. */
+export function columnsOf({ columns, sort }, totals = {}) {
+  return columns?.length ? columns : shownMeasures(totals, totals.previous, measureOfSort(sort));
 }
 
 /** Return measures as columns. Beside the one that orders the rows is its change, if compared. */
@@ -21,7 +22,7 @@ export function measureColumns(measures, sort, data) {
       label,
       numeric: true,
       sort: sorts(key),
-      cell: (row) => `${write(row[key])} ${othersText(key, row)}`,
+      cell: (row) => !row.page && `${write(row[key])} ${othersText(key, row)}`,
     };
     const change = {
       label: "Change",

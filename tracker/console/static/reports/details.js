@@ -9,10 +9,9 @@ import { html } from "console/core/html";
 import { Table } from "console/core/lists";
 import { Button, ErrorNote } from "console/core/parts";
 import { Dialog } from "console/parts/dialog";
-import { measureColumns, measureOfSort } from "console/reports/columns";
+import { columnsOf, measureColumns } from "console/reports/columns";
 import { isFilter, titlesOf } from "console/reports/dimensions";
 import { downloadReport } from "console/reports/download";
-import { shownMeasures } from "console/reports/measures";
 import { comparedText } from "console/reports/words";
 
 const PAGE_SIZE = 25;
@@ -58,8 +57,7 @@ export function DetailsDialog({ panel, body, measure, onFilter, onClose }) {
         : row.name,
   };
   const by = sort.endsWith("name") ? measure : sort;
-  const { totals = {} } = report.data ?? {};
-  const measures = shownMeasures(totals, totals.previous, measureOfSort(by));
+  const measures = columnsOf({ sort: by }, report.data?.totals);
   const columns = [name, ...measureColumns(measures, by, report.data)];
   const { totalRows = 0, totalPages = 1 } = report.data?.pagination ?? {};
   const footer = html`

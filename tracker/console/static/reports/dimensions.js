@@ -22,9 +22,12 @@ export const ownDimensions = (names) => names.map((name) => OWN + name);
 /** Return whether a dimension is one of an account's own parameters. */
 export const isOwn = (name) => name.startsWith(OWN);
 
+/** The dimensions of time, which have no panel. */
+const TIMES = { day: "Day", week: "Week", month: "Month", weekday: "Weekday", hour_of_day: "Hour" };
+
 /** Return how a dimension is called: one of it, and as the title of a panel. */
 export function titlesOf(name) {
-  return isOwn(name) ? Array(2).fill(name.slice(OWN.length)) : TITLES[name];
+  return isOwn(name) ? Array(2).fill(name.slice(OWN.length)) : (TITLES[name] ?? [TIMES[name]]);
 }
 
 const DECIDED = ["rule", "variant"];
@@ -32,6 +35,12 @@ const DECIDED = ["rule", "variant"];
 /** Return whether an account's reports have a panel. */
 export function isOfAccount(panel, { currency, decides }) {
   return (panel !== "currency" || currency) && (decides || !DECIDED.includes(panel));
+}
+
+/** Return the dimensions that the levels of an account's cross tables can be. */
+export function levelsOf(account) {
+  const filters = FILTERS.filter((name) => isOfAccount(name, account));
+  return [...filters, ...ownDimensions(account.parameters), ...Object.keys(TIMES)];
 }
 
 /** The dimensions that can be filtered by. */
@@ -47,6 +56,7 @@ export const CARDS = [...new Set(PANELS.map(([, , , card]) => card))].map((card)
  * no link, and the rest of an own parameter's values is none of them.
  */
 export function isFilter(dimension, key) {
+  if (dimension in TIMES) return false;
   return isOwn(dimension) ? key !== "others" : dimension !== "link" || key !== "unknown";
 }
 

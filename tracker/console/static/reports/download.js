@@ -14,7 +14,7 @@ export async function downloadReport(body) {
   if (!file) throw new ApiError(0, "", "The service ended before the file was complete.");
   const link = document.createElement("a");
   link.href = URL.createObjectURL(file);
-  link.download = `${body.groupBy}-${body.dateRange.from}-${body.dateRange.to}.csv`;
+  link.download = `${[body.groupBy].flat().join("-")}-${body.dateRange.from}-${body.dateRange.to}.csv`;
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
 }

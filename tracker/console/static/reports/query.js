@@ -147,3 +147,47 @@ export function panelsText(chosen, panels, panel) {
 export function switched(values = [], key) {
   return joinValues(values.includes(key) ? values.filter((one) => one !== key) : [...values, key]);
 }
+
+export const MOST_LEVELS = 3;
+
+/**
+ * Return the cross table that the query of the URL asks for: {levels, columns, sort, having}. It has
+ * one level at least, of `dimensions`; no columns are those that have something.
+ */
+export function readTable(query, dimensions, compare) {
+  const levels = [...new Set(splitValues(query.levels))].filter((one) => dimensions.includes(one));
+  const isMeasure = (name) => Object.hasOwn(MEASURES, name);
+  const sort = compare ? query.sort : query.sort?.replace("change.", "");
+  return {
+    levels: levels.length ? levels.slice(0, MOST_LEVELS) : ["country", "device"],
+    columns: splitValues(query.columns).filter(isMeasure),
+    sort: /^-?name$/.test(sort) || isMeasure(measureOfSort(sort)) ? sort : "-clicks",
+    having: readHaving(query.having),
+  };
+}
+
+/** Return the measure by which, or by the change of which, rows are sorted. */
+export function measureOfSort(sort = "") {
+  return sort.replace(/^-?(change\.)?/, "");
+}
+
+const CONDITION = /(\w+)(>=|<=)(-?\d+(?:\.\d+)?)/g;
+
+/** Return the conditions of the URL on the measures of rows, "clicks>=100,roi<=0", for the API. */
+export function readHaving(text = "") {
+  const having = {};
+  for (const [, measure, sign, number] of text.matchAll(CONDITION)) {
+    if (Object.hasOwn(MEASURES, measure))
+      (having[measure] ??= {})[sign === ">=" ? "min" : "max"] = Number(number);
+  }
+  return having;
+}
+
+/** Return conditions as the text for the URL. */
+export function havingText(having) {
+  const conditions = Object.entries(having).flatMap(([measure, { min, max }]) => [
+    min !== undefined && `${measure}>=${min}`,
+    max !== undefined && `${measure}<=${max}`,
+  ]);
+  return conditions.filter(Boolean).join();
+}

@@ -1,8 +1,9 @@
 /** A report as people look at it: tiles, a series, and the first rows of each panel. */
 
 import { html } from "console/core/html";
+import { Choice } from "console/core/parts";
 import { Card, Change } from "console/reports/card";
-import { CARDS } from "console/reports/dimensions";
+import { CARDS, titlesOf } from "console/reports/dimensions";
 import { MEASURES, groupOf, measureOf, shownMeasures } from "console/reports/measures";
 import { SeriesChart } from "console/reports/series-chart";
 import { chartSteps, comparedText, comparedUntil, othersText } from "console/reports/words";
@@ -13,9 +14,10 @@ import { chartSteps, comparedText, comparedUntil, othersText } from "console/rep
  *
  * `actions` are {setMeasure(measure), setPanel(card, panel)}, and where the report may be changed
  * {setRange(first, last), filter(dimension, row), details(panel)}; `filters` are the values that
- * are chosen, by dimension.
+ * are chosen, by dimension. The rows that changed most are by the dimension `mover`, of `movers`.
  */
-export function ReportView({ data, measure, cards = CARDS, shown, filters = {}, actions }) {
+export function ReportView(props) {
+  const { data, measure, cards = CARDS, shown, filters = {}, actions } = props;
   const [name, text] = MEASURES[measure];
   const compared = comparedText(data);
   return html`
@@ -23,6 +25,7 @@ export function ReportView({ data, measure, cards = CARDS, shown, filters = {}, 
       <${Tiles} ...${{ data, measure, setMeasure: actions.setMeasure }} />
       ${compared && html`<p class="hint">${compared}</p>`}
     </div>
+    ${Number(data.previous?.clicks) > 0 && data.movers && html`<${Movers} ...${props} />`}
     <section class="card">
       <${SeriesChart}
         title="${name} by ${data.interval}"
@@ -49,6 +52,30 @@ export function ReportView({ data, measure, cards = CARDS, shown, filters = {}, 
           }}
         />`;
       })}
+    </div>
+  `;
+}
+
+/** The rows that gained and lost most of the measure since the compared days. */
+function Movers({ data, measure, filters, mover, movers, actions }) {
+  const lists = { "Gained most": data.movers.gained, "Lost most": data.movers.lost };
+  return html`
+    <${Choice}
+      label="Gained and lost by"
+      value=${mover}
+      options=${movers.map((one) => [one, `Gained and lost by ${titlesOf(one)[0].toLowerCase()}`])}
+      onInput=${actions.setMover}
+    />
+    <div class="report-cards">
+      ${Object.entries(lists).map(
+        ([title, rows]) => html`<${Card}
+          key=${title}
+          ...${{ title, filters, panel: mover, panels: [mover], until: comparedUntil(data) }}
+          rows=${{ rows }}
+          measure=${measureOf(mover, measure)}
+          actions=${{ filter: actions.filter }}
+        />`,
+      )}
     </div>
   `;
 }

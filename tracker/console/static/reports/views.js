@@ -12,15 +12,19 @@ import { toast } from "console/core/toasts";
 import { loadAll } from "console/parts/all";
 import { Dialog } from "console/parts/dialog";
 
+/** Return the address of a view: that of the overview, unless its query names another page. */
+const addressOf = ({ query }) =>
+  `/console/${/^page=table\b/.test(query) ? "table" : "overview"}?${query}`;
+
 /** The dialog with all views, and a field to save what is shown as one more. */
 export function ViewsDialog({ onClose }) {
   const views = useLoad((signal) => loadAll("/api/views", signal), []);
   const [name, setName] = useState("");
   const [save, busy, error] = useAction(async () => {
-    await api.post(
-      "/api/views",
-      owned({ name, query: new URLSearchParams(route.peek().query).toString() }),
-    );
+    const { path, query } = route.peek();
+    const page = path === "/console/table" ? { page: "table" } : {};
+    const text = new URLSearchParams({ ...page, ...query }).toString();
+    await api.post("/api/views", owned({ name, query: text }));
     setName("");
     views.reload();
   });
@@ -60,7 +64,7 @@ export function ViewsDialog({ onClose }) {
       html`<ul class="view-list">
         ${rows.map(
           (view) => html`<li key=${view.id}>
-            <a href="/console/overview?${view.query}" onClick=${onClose}>${view.name}</a>
+            <a href=${addressOf(view)} onClick=${onClose}>${view.name}</a>
             ${
               mayWrite &&
               html`<${Button}
