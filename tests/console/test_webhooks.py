@@ -164,20 +164,31 @@ def _attempt(at: object) -> dict[str, object]:
     return {"at": at, "milliseconds": 5, "code": 500, "answer": "down", "error": None}
 
 
-async def test_what_failed_and_is_tried_again_is_said_to_be_retried(
+async def test_failing_deliveries_are_counted_filtered_and_sent_now_with_the_webhook_in_the_menu(
     open_console: OpenConsole, services: Services, account: Account
 ) -> None:
     webhook = await create_webhook(services, account.id)
+    await services.webhooks.webhooks.record_failure(webhook.id, webhook.created_at)
     await converted(services, account.id, 2)
     attempts = {"$set": {"attempts": [_attempt(webhook.created_at)]}}
     await services.stores.mongodb["deliveries"].update_one({}, attempts)
     async with open_console(f"/console/webhooks/{webhook.id}") as page:
-        for state, number in (("Failed", 0), ("Retrying", 1), ("Waiting", 1)):
+        for state, number in (("Failed", 0), ("Failing", 1), ("Waiting", 1)):
             figure = page.locator(".figures div").filter(has=page.get_by_text(state, exact=True))
             await expect(figure.get_by_role("definition")).to_have_text(str(number))
         retried = page.locator("summary").filter(has_text="answered 500")
-        await expect(retried.locator(".badge.warning")).to_have_text("retrying")
+        await expect(retried.locator(".badge.bad")).to_have_text("failing")
         await expect(page.locator("summary .badge.accent")).to_have_text("waiting")
+        in_menu = page.get_by_role("navigation").locator(".badge.bad")
+        await expect(in_menu).to_have_text("1 failing")
+        await page.get_by_label("State of the deliveries").select_option("Failing (1)")
+        await expect(page.locator("summary .badge")).to_have_text(["failing"])
+        # The state of the webhook comes with its deliveries.
+        await services.webhooks.webhooks.record_success(webhook.id)
+        await page.get_by_role("button", name="Send all that wait now").click()
+        await expect(page.locator(".facts .badge")).to_have_text("active")
+        await page.get_by_role("link", name="Webhooks").first.click()
+        await expect(in_menu).to_have_count(0)
 
 
 async def test_a_disabled_webhook_says_why(

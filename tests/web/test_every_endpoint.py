@@ -41,6 +41,7 @@ UNAUDITED: Final = {
     "POST /api/reports/export": "reads",
     "POST /api/webhooks/preview": "shows what a template would become",
     "POST /api/webhooks/{id}/test": "sends a sample; nothing of the account changes",
+    "POST /api/webhooks/{id}/deliveries/send": "the example finds no waiting delivery",
     "POST /api/webhooks/{id}/deliveries/retry": "the example finds no failed delivery",
     "POST /api/short-links/{id}/decide": "reads",
     "POST /api/short-links/decide": "reads",

@@ -99,5 +99,12 @@ class Accounts:
         rows = self._accounts.find({"_id": {"$in": [*ids]}}, ["name"])
         return {row["_id"]: row["name"] async for row in rows}
 
+    async def failing_webhooks(self, account_id: UUID) -> int:
+        """Count the webhooks that fail, or that the service has disabled."""
+        failing = [{"active": True, "failing_since": {"$ne": None}}]
+        stopped = {"active": False, "disabled_reason": {"$ne": None}}
+        matching = {"account_id": account_id, "$or": [*failing, stopped]}
+        return await self._database["webhooks"].count_documents(matching)
+
     async def list(self) -> list[Account]:
         return [as_struct(Account, row) async for row in self._accounts.find().sort("_id", 1)]

@@ -16,9 +16,10 @@ import msgspec
 from tracker.stores.mongodb.database import MongoDB
 from tracker.stores.mongodb.documents import as_struct, run_updates, sendable
 from tracker.stores.mongodb.transaction import MongoSession, in_transaction
-from tracker.webhooks.delivery import Attempt, Delivery, DeliveryStatus
+from tracker.webhooks.delivery import Attempt, Delivery, DeliveryStatus, in_states
+from tracker.webhooks.limits import MAX_SENT_NOW
 from tracker.webhooks.operational_messages import create_messages, delivery_failed
-from tracker.webhooks.order import make_next_due, postpone_later_ones
+from tracker.webhooks.order import first_of_each, make_next_due, postpone_later_ones
 from tracker.webhooks.queue import DeliveryQueue, DueWebhook, due_webhook
 
 LEASE: Final = timedelta(seconds=30)
@@ -201,15 +202,26 @@ class Deliveries:
         return {row["_id"]: DeliveryStatus(row["status"]) for row in rows}
 
     async def page(
-        self, webhook_id: UUID, statuses: Collection[DeliveryStatus], page: int, page_size: int
+        self, webhook_id: UUID, states: Collection[str], page: int, page_size: int
     ) -> tuple[list[Delivery], int]:
         """Return a page, newest first, and the total. Payloads have at most SHOWN_CHARACTERS."""
-        matching = {"webhook_id": webhook_id, "status": {"$in": list(statuses)}}
+        matching = in_states(webhook_id, states)
         total = await self._reader.count("deliveries", matching)
         newest = {"sort": {"created_at": -1, "_id": -1}}
         part = {"skip": (page - 1) * page_size, "limit": page_size}
         rows = await self._reader.find("deliveries", matching, _SHOWN_FIELDS, **newest, **part)
         return [as_struct(Delivery, row) for row in rows], total
+
+    async def count(self, webhook_id: UUID, state: str) -> int:
+        return await self._reader.count("deliveries", in_states(webhook_id, [state]))
+
+    async def send_now(self, webhook_id: UUID, account_id: UUID, at: datetime) -> int:
+        """Make the first MAX_SENT_NOW that are due later due now; return how many."""
+        waiting = {"webhook_id": webhook_id, "status": DeliveryStatus.DUE, "due_at": {"$gt": at}}
+        free = {**waiting, "holder": {"$exists": False}}
+        first = self._deliveries.find(free, ["_id"]).sort("due_at", 1).limit(MAX_SENT_NOW)
+        matching = {**waiting, "_id": {"$in": [row["_id"] async for row in first]}}
+        return await self.retry_matching(matching, {webhook_id: account_id}, at)
 
     async def retry(self, delivery_id: UUID, at: datetime) -> None:
         """Make a delivery due, whatever its state, unless it is being sent."""
@@ -249,19 +261,6 @@ class Deliveries:
         matching = {"status": DeliveryStatus.DUE, "due_at": {"$lte": at}}
         due = await self._deliveries.count_documents(matching, limit=_MAX_COUNTED)
         return DeliveryBacklog(due, first["due_at"] if due else None)
-
-
-def first_of_each(**matching: Any) -> list[dict[str, Any]]:
-    """Return stages that find the first due delivery of each webhook.
-
-    MongoDB skips from webhook to webhook in an index, and reads only what it finds.
-    """
-    first = {name: {"$first": f"${name}"} for name in ("webhook_id", "account_id", "due_at")}
-    return [
-        {"$match": {"status": DeliveryStatus.DUE, **matching}},
-        {"$sort": {"status": 1, "webhook_id": 1, "due_at": 1}},
-        {"$group": {"_id": "$webhook_id", **first}},
-    ]
 
 
 def _should_notify(result: AttemptResult) -> bool:

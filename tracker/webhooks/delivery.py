@@ -1,5 +1,6 @@
 """A delivery: one message for one webhook, and the attempts at it."""
 
+from collections.abc import Collection
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, Final
@@ -39,6 +40,23 @@ class DeliveryStatus(StrEnum):
     """The receiver has not accepted it. It is retried only by hand."""
     CANCELLED = "cancelled"
     """Its webhook was deleted or deactivated before it was delivered."""
+
+
+FAILING: Final = "failing"
+"""The state of due deliveries whose last attempt failed."""
+
+_OF_LAST: Final = {"$ifNull": [{"$last": "$attempts.code"}, 0]}
+_FAILING_ONES: Final = {
+    "status": DeliveryStatus.DUE,
+    "attempts.0": {"$exists": True},
+    "$expr": {"$ne": [{"$floor": {"$divide": [_OF_LAST, 100]}}, 2]},
+}
+
+
+def in_states(webhook_id: UUID, states: Collection[str]) -> dict[str, Any]:
+    """Return the query of a webhook's deliveries with these statuses, or with FAILING alone."""
+    of_states = _FAILING_ONES if FAILING in states else {"status": {"$in": list(states)}}
+    return {"webhook_id": webhook_id, **of_states}
 
 
 class Attempt(msgspec.Struct, frozen=True, kw_only=True):

@@ -42,6 +42,9 @@ MAX_ROWS_PER_COMMAND: Final = 500
 MAX_TESTS_PER_ACCOUNT: Final = 4
 MAX_TESTS: Final = 32
 
+MAX_SENT_NOW: Final = 10_000
+"""Waiting deliveries that one request makes due. The rest keeps its times."""
+
 MAX_CLIENT_REQUESTS: Final = 1200
 """More would wait, and that counts for their ATTEMPT_SECONDS, so senders and tests start fewer."""
 

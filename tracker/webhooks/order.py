@@ -53,6 +53,19 @@ async def make_next_due(
     return [DueWebhook(one.account_id, one.webhook_id, at) for one in ended]
 
 
+def first_of_each(**matching: Any) -> list[dict[str, Any]]:
+    """Return stages that find the first due delivery of each webhook.
+
+    MongoDB skips from webhook to webhook in an index, and reads only what it finds.
+    """
+    first = {name: {"$first": f"${name}"} for name in ("webhook_id", "account_id", "due_at")}
+    return [
+        {"$match": {"status": DeliveryStatus.DUE, **matching}},
+        {"$sort": {"status": 1, "webhook_id": 1, "due_at": 1}},
+        {"$group": {"_id": "$webhook_id", **first}},
+    ]
+
+
 async def _firsts(database: Database, keys: Collection[_Key]) -> dict[_Key, dict[str, Any]]:
     """Return revision, id and time of the first due delivery of each webhook and conversion."""
     if not keys:

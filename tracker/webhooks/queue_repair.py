@@ -14,7 +14,7 @@ from tracker.loops import run_until
 from tracker.stores.mongodb.database import MongoDB
 from tracker.stores.mongodb.documents import as_read, with_byte_ids
 from tracker.stores.mongodb.drivers import UNLIMITED
-from tracker.webhooks.deliveries import first_of_each
+from tracker.webhooks.order import first_of_each
 from tracker.webhooks.queue import BLOCKED, DeliveryQueue, due_webhook
 
 INTERVAL_SECONDS: Final = 30.0

@@ -36,6 +36,7 @@ async def test_a_person_signs_in_and_out(world: World) -> None:
         **shown_account,
         "currency": None,
         "parameters": [],
+        "failing_webhooks": 0,
         "decides": False,
     }
     assert (record["role"], "links:*" in record["scopes"]) == ("editor", True)

@@ -18,7 +18,7 @@ from tracker.webhooks.limits import MAX_TESTS_PER_ACCOUNT
 from tracker.webhooks.store import Webhooks
 
 DELIVERY = [
-    *("id", "kind", "event_id", "status", "created_at", "next_attempt_at", "payload"),
+    *("id", "kind", "event_id", "status", "failing", "created_at", "next_attempt_at", "payload"),
     *("url", "attempts"),
 ]
 ATTEMPT = ["at", "milliseconds", "code", "answer", "error"]
@@ -40,8 +40,10 @@ async def test_deliveries_are_listed_newest_first_with_all_attempts(world: World
     newest, oldest = (await world.api.get(log)).json()["rows"]
     assert list(newest) == DELIVERY
     assert (newest["event_id"], oldest["event_id"]) == (second, first)
-    assert (newest["status"], newest["next_attempt_at"]) == ("delivered", None)
-    assert oldest["status"] == "due"
+    assert (newest["status"], newest["failing"], newest["next_attempt_at"]) == (
+        *("delivered", False, None),
+    )
+    assert (oldest["status"], oldest["failing"]) == ("due", True)
     assert oldest["next_attempt_at"] > oldest["created_at"]
     assert oldest["payload"].encode() == receiver.received[0].body
     [attempt] = oldest["attempts"]
@@ -64,7 +66,66 @@ async def test_deliveries_are_listed_by_page_and_status(world: World) -> None:
     assert page["pagination"] == {"page": 2, "pageSize": 2, "totalRows": 5, "totalPages": 3}
     refused = await world.api.get(f"{log}?status=lost")
     assert refused.status == 400
-    assert refused.error == "status: must be cancelled or delivered or due or failed"
+    assert refused.error == "status: must be cancelled or delivered or due or failed or failing"
+
+
+async def test_failing_deliveries_are_listed_and_counted_with_the_state_of_their_webhook(
+    world: World,
+) -> None:
+    at = now()
+    codes: dict[str, list[int | None]] = {
+        "waiting": [],
+        "failing": [500],
+        "unanswered": [200, None],
+        "by hand": [500, 200],
+    }
+    async with listening(world.services, world.account.id) as (_, webhook):
+        ids = dict(zip(codes, await converted(world.services, world.account.id, 4), strict=True))
+    await world.services.webhooks.webhooks.record_failure(webhook.id, at)
+    deliveries = world.services.stores.mongodb["deliveries"]
+    for name, found in codes.items():
+        attempts = [
+            {"at": at, "milliseconds": 1, "code": one, "answer": "", "error": None} for one in found
+        ]
+        await deliveries.update_one({"event_id": ids[name]}, {"$set": {"attempts": attempts}})
+    log = f"/api/webhooks/{webhook.id}/deliveries"
+    listed = (await world.api.get(f"{log}?status=failing")).json()
+    assert {row["event_id"] for row in listed["rows"]} == {ids["failing"], ids["unanswered"]}
+    assert [row["failing"] for row in listed["rows"]] == [True, True]
+    assert listed["pagination"]["totalRows"] == 2
+    assert listed["webhook"] == {
+        "active": True,
+        "disabled_reason": None,
+        "disabled_at": None,
+        "failing_since": iso(at),
+        "due": 4,
+        "failing": 2,
+    }
+
+
+async def test_all_that_waits_is_sent_now_up_to_a_limit_and_not_what_is_being_sent(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    later = now() + timedelta(hours=1)
+    async with listening(world.services, world.account.id) as (_, webhook):
+        ids = await converted(world.services, world.account.id, 4)
+    rows = world.services.stores.mongodb["deliveries"]
+    for number, event_id in enumerate(ids):
+        due = {"due_at": later + timedelta(minutes=number)}
+        held = {"holder": new_id()} if number == 0 else {}
+        await rows.update_one({"event_id": event_id}, {"$set": {**due, **held}})
+    monkeypatch.setattr("tracker.webhooks.deliveries.MAX_SENT_NOW", 2)
+    send = f"/api/webhooks/{webhook.id}/deliveries/send"
+    assert (await world.api.post(send)).json() == {"deliveries": 2}
+    due_now = {"due_at": {"$lte": now()}}
+    assert {row["event_id"] async for row in rows.find(due_now)} == set(ids[1:3])
+    [entry] = (await world.api.get(f"/api/audit?accountId={world.account.id}")).json()["rows"]
+    assert (entry["action"], entry["changes"]["deliveries"]["after"]) == (
+        "webhook.deliveries_retried",
+        2,
+    )
+    await world.services.webhooks.webhooks.change(webhook.id, {"active": False})
+    assert (await world.api.post(send)).status == 400
 
 
 async def test_deliveries_that_failed_since_a_time_are_due_again_which_is_audited_once(

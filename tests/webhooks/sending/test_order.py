@@ -12,7 +12,7 @@ import pytest
 from tests.webhooks.receiver import Handler, Receiver, answer
 from tests.webhooks.sending.scene import Clock, listening, sending, stored
 from tests.webhooks.telling import ask, change, conversion, settle
-from tracker.clock import now
+from tracker.clock import moment, now
 from tracker.ids import new_id
 from tracker.service.services import Services
 from tracker.webhooks.deliveries import LEASE
@@ -63,6 +63,25 @@ async def test_changes_wait_for_each_other_and_for_retries(services: Services) -
         ("refunded", "rejected"),
     ]
     assert {row["status"] for row in await stored(services)} == {"delivered"}
+
+
+async def test_what_is_sent_now_at_once_keeps_its_order(services: Services) -> None:
+    clock = Clock()
+    async with listening(services, ACCOUNT) as (receiver, webhook), sending(services, clock) as one:
+        receiver.behaviour = answer(500)
+        await told(services, webhook.id)
+        assert await one.burst() == 1
+        receiver.behaviour = answer(200)
+        at = moment(clock())
+        assert await services.webhooks.deliveries.send_now(webhook.id, ACCOUNT, at) == 4
+        while await one.burst():
+            clock.pass_seconds(1)
+    assert arrived(receiver) == [
+        *[("pending", None)] * 2,
+        ("approved", "pending"),
+        ("rejected", "approved"),
+        ("refunded", "rejected"),
+    ]
 
 
 async def test_the_next_goes_on_if_one_failed_for_good(services: Services) -> None:

@@ -56,6 +56,9 @@ class SessionAccount(msgspec.Struct, kw_only=True):
     today: Annotated[Day, Meta(description="the day that it is in this zone")]
     currency: Annotated[str | None, Meta(description="ISO 4217; null: units of the senders")]
     parameters: Annotated[list[str], Meta(description="the sender's own, by their names")]
+    failing_webhooks: Annotated[
+        int, Meta(description="webhooks that fail or were disabled by the service")
+    ]
     decides: Annotated[
         bool, Meta(description="a link has, or had, rules or a split: reports count by them")
     ]
@@ -119,6 +122,7 @@ async def session_record(services: AccountServices, session: Session) -> Session
             today=calendar.day_of(at).isoformat(),
             currency=(await services.conversions.account_rules.stored(account.id)).currency,
             parameters=names_of(account.parameters),
+            failing_webhooks=await services.accounts.failing_webhooks(account.id),
             decides=account.decides,
         ),
         role=current.role,

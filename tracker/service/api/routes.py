@@ -56,7 +56,7 @@ from tracker.web.endpoint_handler import EndpointHandler, PublicHandler
 from tracker.web.openapi import documentation
 from tracker.web.openapi.document import document
 from tracker.web.protected import ProtectedHandler
-from tracker.webhooks.api import deliveries, statistics, templates, webhooks
+from tracker.webhooks.api import deliveries, samples, statistics, templates, webhooks
 
 _TAGS = {
     "Short links": "Links that are opened at `/c/{slug}`, and their destinations.",
@@ -103,7 +103,7 @@ _DECLARING = (
     ),
     *(clicks, conversions, corrections, conversion_delays, conversion_warnings),
     *(refused_postbacks, ad_exports),
-    *(webhooks, templates, statistics, deliveries),
+    *(webhooks, templates, statistics, deliveries, samples),
     *(imports, cut_over, uploads),
     *(keys, account, audit, members, invitations),
     *(reports, overview, values, link_figures, experiments, costs, live, shares, views),

@@ -23,6 +23,7 @@ _STATES: Final[Mapping[str, Any]] = {
 """The links that a list by state may have. Few are in one, and the others cost nothing."""
 
 _DUE_IN_ORDER: Final = {"status": "due", "revision": {"$gte": 0}}
+_FAILING: Final = {"status": "due", "attempts.0": _EXISTING}
 _EXTERNAL: Final = {"partialFilterExpression": {"external_id": _EXISTING}}
 _OF_VARIANT: Final = {"partialFilterExpression": {"variant_id": _EXISTING}}
 _LAST_CLICKS = ("account_id", "archived", "-last_click_at", "-_id")
@@ -151,6 +152,7 @@ INDEXES: dict[str, list[IndexModel]] = {
         ),
         _index("in_order", "webhook_id", "event_id", partialFilterExpression=_DUE_IN_ORDER),
         _index("log", "webhook_id", "status", "-created_at", "-_id"),
+        _index("failing", "webhook_id", "-created_at", "-_id", partialFilterExpression=_FAILING),
         _index("expiry", "expires_at", expireAfterSeconds=0, sparse=True),
     ],
     # Idle accounts have neither time (`webhooks/queue`).

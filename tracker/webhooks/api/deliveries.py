@@ -1,4 +1,4 @@
-"""`/api/webhooks/{id}/deliveries`: list and retry deliveries, test a webhook."""
+"""`/api/webhooks/{id}/deliveries`: list and retry deliveries."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -13,23 +13,17 @@ from tracker.access.audit import FieldChange
 from tracker.access.principal import Principal
 from tracker.clock import iso, now
 from tracker.conversions.api.postback_keys import may_read_keys, shorten_key
-from tracker.errors import BadRequest, NotFound, Unavailable
-from tracker.ids import new_id
-from tracker.stores.secret_box import UnreadableSecret
+from tracker.errors import BadRequest, NotFound
 from tracker.web.call import Nothing
 from tracker.web.endpoint import Endpoints
 from tracker.web.resource import Resource, one_by_one, record_of
 from tracker.web.schema import Page, Paged, Timestamp
 from tracker.webhooks.api.masking import masked_target, may_read_targets
-from tracker.webhooks.api.webhooks import UNREADABLE, WEBHOOKS
+from tracker.webhooks.api.webhooks import WEBHOOKS
 from tracker.webhooks.deliveries import LOG_DAYS, SHOWN_CHARACTERS, Deliveries
-from tracker.webhooks.delivery import Delivery, DeliveryStatus, Kind
-from tracker.webhooks.headers import MASK, masked_headers, parsed_headers
+from tracker.webhooks.delivery import FAILING, Delivery, DeliveryStatus, Kind
 from tracker.webhooks.limits import MAX_BODY_BYTES
-from tracker.webhooks.macros import Unfillable
-from tracker.webhooks.payloads.sample import sample_content
-from tracker.webhooks.sending.attempts import mask_headers
-from tracker.webhooks.sending.signing import signed_request
+from tracker.webhooks.schedule import Disabled
 from tracker.webhooks.services import WebhookCall
 from tracker.webhooks.store import Webhook
 
@@ -38,6 +32,7 @@ endpoint = Endpoints("webhooks")
 _Record = TypeVar("_Record", bound="DeliveryRecord")
 
 StatusName = Literal["due", "delivered", "failed", "cancelled"]
+StateName = Literal["due", "failing", "delivered", "failed", "cancelled"]
 
 
 class AttemptRecord(msgspec.Struct, kw_only=True):
@@ -57,6 +52,7 @@ class DeliveryRecord(msgspec.Struct, kw_only=True):
     kind: Annotated[Kind, Meta(description="the kind of event that it notifies of")]
     event_id: Annotated[int | None, Meta(description="id of the conversion; null for messages")]
     status: StatusName
+    failing: Annotated[bool, Meta(description="due, and its last attempt failed")]
     created_at: Timestamp
     next_attempt_at: Annotated[
         Timestamp | None, Meta(description="null: no attempt is planned, or one is in progress")
@@ -80,34 +76,33 @@ class DeliveryRecord(msgspec.Struct, kw_only=True):
     attempts: list[AttemptRecord]
 
 
-class TestResult(msgspec.Struct, kw_only=True):
-    """The answer of a webhook's receiver to a test."""
-
-    delivered: Annotated[bool, Meta(description="whether the receiver answered with 2xx")]
-    payload: Annotated[str, Meta(description="the payload that was sent, as JSON text")]
-    url: Annotated[str, Meta(description="the URL that was requested, with its macros filled")]
-    headers: Annotated[
-        dict[str, str],
-        Meta(description=f"the webhook's headers, macros filled; {MASK} hides all other text"),
-    ]
-    attempt: AttemptRecord
-
-
 class ListDeliveries(Paged, kw_only=True):
     """The page of deliveries to list."""
 
     status: Annotated[
-        StatusName | None, Meta(description="only with this status; default: all")
+        StateName | None,
+        Meta(
+            description="only with this status; default: all. failing: those of due whose last "
+            "attempt failed"
+        ),
     ] = None
 
 
-class TestedEvent(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
-    """The kind of event to send a sample of."""
+class ReceiverState(msgspec.Struct, kw_only=True):
+    """Whether a webhook delivers, as of its deliveries."""
 
-    event: Annotated[
-        Kind | None,
-        Meta(description="default: the first kind that the webhook subscribes to"),
-    ] = None
+    active: bool
+    disabled_reason: Disabled | None
+    disabled_at: Timestamp | None
+    failing_since: Timestamp | None
+    due: Annotated[int, Meta(description="number of deliveries that are due, now or later")]
+    failing: Annotated[int, Meta(description="those of due whose last attempt failed")]
+
+
+class DeliveryPage(Page[DeliveryRecord], kw_only=True):
+    """One page of deliveries, and the state of their webhook."""
+
+    webhook: ReceiverState
 
 
 class RetryDeliveries(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
@@ -130,12 +125,15 @@ class Retried(msgspec.Struct, kw_only=True):
 
 
 def delivery_record(kind: type[_Record], delivery: Delivery, **others: object) -> _Record:
-    is_waiting = delivery.status == DeliveryStatus.DUE and delivery.holder is None
+    last = delivery.attempts[-1] if delivery.attempts else None
+    is_due = delivery.status == DeliveryStatus.DUE
+    is_waiting = is_due and delivery.holder is None
     return record_of(
         kind,
         delivery,
         **others,
         status=delivery.status.value,
+        failing=is_due and last is not None and not 200 <= (last.code or 0) <= 299,
         next_attempt_at=iso(delivery.due_at) if is_waiting and delivery.due_at else None,
         attempts=[record_of(AttemptRecord, one) for one in delivery.attempts],
     )
@@ -180,13 +178,14 @@ DELIVERIES: Resource[Delivery, DeliveryRecord] = Resource(
     summary="List a webhook's deliveries, newest first; finished ones are kept for "
     f"{LOG_DAYS} days",
 )
-async def list_deliveries(call: WebhookCall[ListDeliveries, Nothing]) -> Page[DeliveryRecord]:
-    webhook, query = await WEBHOOKS.find(call), call.query
-    statuses = list(DeliveryStatus) if query.status is None else [DeliveryStatus(query.status)]
-    fetch = partial(call.services.deliveries.page, webhook.id, statuses)
-    page = await DELIVERIES.page(call, query, fetch)
-    await hide_secrets(call.services.deliveries, call.principal, page.rows)
-    return page
+async def list_deliveries(call: WebhookCall[ListDeliveries, Nothing]) -> DeliveryPage:
+    webhook, query, deliveries = await WEBHOOKS.find(call), call.query, call.services.deliveries
+    states = list(DeliveryStatus) if query.status is None else [query.status]
+    page = await DELIVERIES.page(call, query, partial(deliveries.page, webhook.id, states))
+    await hide_secrets(deliveries, call.principal, page.rows)
+    due, failing = [await deliveries.count(webhook.id, one) for one in ("due", FAILING)]
+    state = record_of(ReceiverState, webhook, due=due, failing=failing)
+    return DeliveryPage(rows=page.rows, pagination=page.pagination, webhook=state)
 
 
 @endpoint("POST", "/api/webhooks/{id}/deliveries/{delivery}/retry", "webhooks:write")
@@ -225,42 +224,21 @@ async def retry_all(call: WebhookCall[Nothing, RetryDeliveries]) -> Retried:
     return Retried(deliveries=number)
 
 
+@endpoint("POST", "/api/webhooks/{id}/deliveries/send", "webhooks:write")
+async def send_now(call: WebhookCall[Nothing, Nothing]) -> Retried:
+    """Send now all deliveries that wait for a later time, up to 10,000. The events of each
+    conversion keep their order.
+    """
+    webhook = await _active_webhook(call)
+    number = await call.services.deliveries.send_now(webhook.id, webhook.account_id, now())
+    if number:
+        await _audit_retry(call, webhook, number)
+    return Retried(deliveries=number)
+
+
 async def _audit_retry(call: WebhookCall[Any, Any], webhook: Webhook, number: int) -> None:
     retried = {"deliveries": FieldChange(before=None, after=number)}
     await call.audit("webhook.deliveries_retried", WEBHOOKS.audit_object(webhook), retried)
-
-
-@endpoint("POST", "/api/webhooks/{id}/test", "webhooks:write")
-async def test(call: WebhookCall[TestedEvent, Nothing]) -> TestResult:
-    """Send a sample event to a webhook's receiver now, and return its answer.
-
-    Raises BadRequest if the sample cannot be sent, Unavailable without readable secrets.
-    """
-    at = now()
-    stored = await WEBHOOKS.find(call)
-    try:
-        webhook = call.services.webhooks.with_readable_secrets(stored, at)
-        content = sample_content(webhook, call.query.event, call.services.public_url.host)
-    except UnreadableSecret:
-        raise Unavailable(UNREADABLE) from None
-    except Unfillable as reason:
-        raise BadRequest(str(reason)) from None
-    secrets, seconds = webhook.secrets(at), int(at.timestamp())
-    payload = content.payload.encode()
-    request = signed_request(
-        webhook.method, content.url, payload, new_id().hex, seconds, secrets, content.headers
-    )
-    with call.services.sample_limiter.acquire(webhook.account_id):
-        answered = await call.services.client.send(request)
-    outcome = mask_headers(answered, webhook)
-    attempt = record_of(AttemptRecord, outcome, at=iso(at))
-    return TestResult(
-        delivered=outcome.delivered,
-        payload=content.payload,
-        url=request.url,
-        headers=masked_headers(parsed_headers(webhook.headers), content.texts),
-        attempt=attempt,
-    )
 
 
 async def _active_webhook(call: WebhookCall[Any, Any]) -> Webhook:

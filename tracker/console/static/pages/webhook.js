@@ -32,13 +32,15 @@ import { requestText } from "console/webhooks/headers";
 
 const DeliveryCharts = lazy("console/webhooks/delivery-charts", "DeliveryCharts");
 const BACK = { href: "/console/webhooks", label: "Webhooks" };
-const STATES = [
+const statesOf = (counts) => [
   ["", "All"],
-  ["due", "Waiting or retrying"],
+  ["due", counted("Waiting", counts?.due)],
+  ["failing", counted("Failing", counts?.failing)],
   ["delivered", "Delivered"],
   ["failed", "Failed"],
   ["cancelled", "Cancelled"],
 ];
+const counted = (name, number) => (number ? `${name} (${format.number(number)})` : name);
 const RETRY_DAYS = 30;
 const POLL_MS = 5_000;
 
@@ -73,19 +75,24 @@ export default function WebhookPage({ params }) {
     onDone: (saved) => webhook.set(() => saved),
   };
   const mayWrite = can("webhooks:write");
+  const state = deliveries.data?.webhook;
+  const { active } = { ...webhook.data, ...state };
   return html`
     <${PageHeader} title=${webhook.data.name} back=${BACK}>
       ${
         mayWrite &&
         html`<${Actions}
-          webhook=${webhook.data}
+          webhook=${{ ...webhook.data, active }}
           path=${path}
           setOpen=${setOpen}
-          onChanged=${dialog.onDone}
+          onChanged=${(saved) => {
+            dialog.onDone(saved);
+            deliveries.reload();
+          }}
         />`
       }
     <//>
-    <${Facts} webhook=${webhook.data} />
+    <${Facts} webhook=${{ ...webhook.data, ...state }} />
     <${DeliveryCharts} path=${path} />
     <header class="row between">
       <h2>Deliveries</h2>
@@ -93,25 +100,22 @@ export default function WebhookPage({ params }) {
         <${Choice}
           label="State of the deliveries"
           value=${status ?? ""}
-          options=${STATES}
+          options=${statesOf(state)}
           onInput=${(value) => setQuery({ status: value, page: null })}
         />
         <${Button} icon="refresh" label="Load the deliveries again" onClick=${deliveries.reload} />
         ${
           mayWrite &&
-          html`<${RetryAll}
-            path=${path}
-            active=${webhook.data.active}
-            reload=${deliveries.reload}
-          />`
+          html`
+            ${state?.due > 0 && html`<${SendNow} ...${{ path, active }} reload=${deliveries.reload} />`}
+            <${RetryAll} ...${{ path, active }} reload=${deliveries.reload} />
+          `
         }
       </div>
     </header>
     <${Deliveries}
       load=${deliveries}
-      retryPath=${
-        mayWrite && webhook.data.active ? (one) => `${path}/deliveries/${one.id}/retry` : null
-      }
+      retryPath=${mayWrite && active ? (one) => `${path}/deliveries/${one.id}/retry` : null}
     />
     <${Pagination} pagination=${deliveries.data?.pagination} noun="delivery" plural="deliveries" />
     ${open?.kind === "form" && html`<${WebhookDialog} ...${dialog} />`}
@@ -213,24 +217,29 @@ function Facts({ webhook }) {
 }
 
 /** A button that sends again what failed in the last days. */
-function RetryAll({ path, active, reload }) {
-  const [retry, busy] = useAction(async () => {
-    const since = daysFromNow(-RETRY_DAYS).toISOString();
+function RetryAll(given) {
+  const since = daysFromNow(-RETRY_DAYS).toISOString();
+  const words = { label: "Retry all that failed", done: "sent again", none: "Nothing had failed" };
+  return html`<${SendMany} ...${{ ...given, ...words, action: "retry", body: { since } }} />`;
+}
+
+function SendNow(given) {
+  const words = { label: "Send all that wait now", done: "sent now", none: "Nothing waits" };
+  return html`<${SendMany} ...${{ ...given, ...words, action: "send" }} />`;
+}
+
+function SendMany({ path, active, reload, action, body, label, done, none }) {
+  const [send, busy] = useAction(async () => {
     try {
-      const { deliveries } = await api.post(`${path}/deliveries/retry`, { since });
-      toast(
-        deliveries
-          ? `${format.count(deliveries, "delivery is", "deliveries are")} sent again`
-          : "Nothing had failed",
-      );
+      const { deliveries } = await api.post(`${path}/deliveries/${action}`, body);
+      const number = format.count(deliveries, "delivery is", "deliveries are");
+      toast(deliveries ? `${number} ${done}` : none);
       reload();
     } catch (error) {
       toast(error.message, { kind: "bad" });
     }
   });
-  return html`<${Button} busy=${busy} disabled=${!active} onClick=${retry}>
-    Retry all that failed
-  <//>`;
+  return html`<${Button} busy=${busy} disabled=${!active} onClick=${send}>${label}<//>`;
 }
 
 function TestDialog({ webhook, result, onClose }) {

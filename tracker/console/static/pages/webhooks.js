@@ -1,13 +1,13 @@
 /** Webhooks: the receivers of conversions, and whether they get them. */
 
-import { useCallback, useState } from "preact/hooks";
+import { useCallback, useEffect, useState } from "preact/hooks";
 import { api } from "console/core/api";
 import { useLoad, useShortcut } from "console/core/hooks";
 import { html } from "console/core/html";
 import { Pagination, Table } from "console/core/lists";
 import { Badge, Button, Empty, OutLink, PageHeader, Time, lazy } from "console/core/parts";
 import { navigate, route } from "console/core/route";
-import { can } from "console/core/session";
+import { can, session } from "console/core/session";
 
 const WebhookDialog = lazy("console/webhooks/form", "WebhookDialog");
 
@@ -16,6 +16,8 @@ export default function Webhooks() {
   const { page } = route.value.query;
   const webhooks = useLoad((signal) => api.get("/api/webhooks", { page }, signal), [page]);
   const [creating, setCreating] = useState(false);
+  const rows = webhooks.data?.rows;
+  useEffect(() => rows && tellMenu(rows), [rows]);
   const mayWrite = can("webhooks:write");
   const create = useCallback(() => mayWrite && setCreating(true), [mayWrite]);
   useShortcut("c", "Create a webhook", create);
@@ -42,6 +44,13 @@ export default function Webhooks() {
       />`
     }
   `;
+}
+
+/** Show in the menu how many webhooks fail now. An account has fewer than a page. */
+function tellMenu(rows) {
+  const failing = rows.filter((one) => (one.active ? one.failing_since : one.disabled_reason));
+  const { account, ...others } = session.value;
+  session.value = { ...others, account: { ...account, failing_webhooks: failing.length } };
 }
 
 const COLUMNS = [

@@ -3,7 +3,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { api } from "console/core/api";
 import { html } from "console/core/html";
-import { Button, Choice, lazy } from "console/core/parts";
+import { Badge, Button, Choice, lazy } from "console/core/parts";
 import { navigate, route } from "console/core/route";
 import { can, seesAll, session } from "console/core/session";
 import { dismissToast, toast, toasts } from "console/core/toasts";
@@ -89,6 +89,7 @@ function Header({ onHelp }) {
           aria-current=${path.startsWith(href) ? "page" : undefined}
         >
           ${label}
+          ${href === "/console/webhooks" && html`<${FailingWebhooks} />`}
         </a>`,
       )}
     </nav>
@@ -100,6 +101,12 @@ function Header({ onHelp }) {
       <${Button} kind="quiet" onClick=${signOut}>Sign out<//>
     </div>
   </header>`;
+}
+
+function FailingWebhooks() {
+  const number = session.value.account.failing_webhooks;
+  const unseen = html`<span class="visually-hidden"> failing</span>`;
+  return number > 0 && html` <${Badge} kind="bad">${number}${unseen}<//>`;
 }
 
 function AccountSwitcher() {

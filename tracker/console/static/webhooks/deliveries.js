@@ -12,7 +12,7 @@ const KINDS = {
   delivered: "good",
   failed: "bad",
   waiting: "accent",
-  retrying: "warning",
+  failing: "bad",
   cancelled: "quiet",
 };
 
@@ -43,7 +43,11 @@ export function Deliveries({ load, retryPath }) {
 function Delivery({ delivery, retryPath, reload }) {
   const { attempts, kind, event_id: eventId, webhook_name: name, webhook_id: webhook } = delivery;
   const last = attempts.at(-1);
-  const state = stateOf(delivery);
+  const state = delivery.failing
+    ? "failing"
+    : delivery.status === "due"
+      ? "waiting"
+      : delivery.status;
   return html`<details class="card delivery">
     <summary>
       <${Badge} kind=${KINDS[state]}>${state}<//>
@@ -101,13 +105,6 @@ function RetryButton({ path, reload }) {
     <${Button} icon="refresh" busy=${busy} onClick=${retry}>Send again<//>
     <${ErrorNote} error=${error} />
   `;
-}
-
-/** Return the state in words. What is due waits, or is tried again after it failed. */
-function stateOf({ status, attempts }) {
-  if (status !== "due") return status;
-  const last = attempts.at(-1);
-  return last && !(last.code >= 200 && last.code < 300) ? "retrying" : "waiting";
 }
 
 function outcome({ code, error }) {

@@ -20,7 +20,7 @@ export function DeliveryCharts({ path }) {
     <dl class="figures">
       ${figure("Delivered", format.number(total("delivered")))}
       ${figure("Failed", format.number(total("failed")))}
-      ${figure("Retrying", format.number(total("retrying")))}
+      ${figure("Failing", format.number(total("retrying")))}
       ${figure("Waiting", format.number(total("due") - total("retrying")))}
       ${figure("Answer, half within", milliseconds(medianMilliseconds))}
       ${figure("Answer, 95 % within", milliseconds(p95Milliseconds))}
@@ -28,7 +28,7 @@ export function DeliveryCharts({ path }) {
     <${ColumnChart}
       title="The last ${format.count(deliveries, "delivery", "deliveries")} by day"
       valueLabel="Delivered"
-      badLabel="Failed or retrying"
+      badLabel="Failed or failing"
       columns=${days.map((day) => ({
         label: stepText(day.day),
         value: day.delivered,
