@@ -1,5 +1,8 @@
 """Webhooks as people use them, against a real receiver."""
 
+import json
+import re
+
 import msgspec
 from playwright.async_api import expect
 
@@ -9,7 +12,12 @@ from tests.factories import create_event_config, create_webhook
 from tests.webhooks.receiver import receiving
 from tests.webhooks.sending.scene import converted, sending
 from tracker.accounts.accounts import Account
+from tracker.clock import now
+from tracker.ids import new_id
 from tracker.service.services import Services
+from tracker.stores.mongodb.transaction import run_in_transaction
+from tracker.webhooks.operational_messages import create_messages, webhook_disabled
+from tracker.webhooks.schedule import Disabled
 
 
 async def test_a_webhook_is_made_with_a_preview_and_its_secret_is_shown_once(
@@ -42,6 +50,46 @@ async def test_a_webhook_is_made_with_a_preview_and_its_secret_is_shown_once(
         await page.get_by_role("button", name="Send a test").click()
         await expect(page.get_by_role("heading", name="The receiver took it")).to_be_visible()
         await expect(page.get_by_role("dialog").get_by_text("200")).to_be_visible()
+
+
+async def test_a_webhook_for_a_chat_begins_with_its_template_and_is_sent_plain_text(
+    open_console: OpenConsole, services: Services, account: Account, private_allowed: None
+) -> None:
+    async with receiving() as receiver, open_console("/console/webhooks") as page:
+        await page.get_by_role("button", name="New webhook").click()
+        dialog = page.get_by_role("dialog")
+        shown = {"Slack": '"text"', "Discord": '"content"', "network": "{}"}
+        for name, text in shown.items():
+            await dialog.get_by_label("Sends to").select_option(name.lower())
+            await expect(dialog.get_by_label("Payload")).to_have_value(re.compile(text))
+        await expect(dialog.get_by_label("Method")).to_have_value("GET")
+        await dialog.get_by_label("Sends to").select_option("Telegram")
+        await dialog.get_by_label("Target").fill(f"{receiver.url}/bot1/sendMessage")
+        await dialog.get_by_label("Payload").fill('{"chat_id": "-1", "text": "{event_name}!"}')
+        await dialog.get_by_role("button", name="Create").click()
+        await expect(dialog.get_by_role("heading", name="The signing secret")).to_be_visible()
+        receiver.secret = await dialog.locator("code").first.inner_text()
+        await dialog.get_by_role("button", name="I have copied it").click()
+        await page.get_by_role("button", name="Send a test").click()
+        await expect(page.get_by_role("heading", name="The receiver took it")).to_be_visible()
+        message = webhook_disabled(new_id(), account.id, "@b", Disabled.FAILING, now())
+        async with sending(services) as sender:
+            due = await run_in_transaction(
+                services.stores.mongodb.database,
+                lambda session: create_messages(
+                    services.stores.mongodb.database, [message], session
+                ),
+            )
+            await services.webhooks.queue.add(due)
+            assert await sender.burst() == 1
+    plain = {"chat_id": "-1", "link_preview_options": {"is_disabled": True}}
+    assert [json.loads(one.body) for one in receiver.received] == [
+        {**plain, "text": "Sample!"},
+        {
+            **plain,
+            "text": "The webhook @\u2060b is disabled: every attempt of 5 days failed.",
+        },
+    ]
 
 
 async def test_a_webhook_chooses_what_it_is_told_and_is_tested_with_a_change(

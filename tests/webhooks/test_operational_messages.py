@@ -72,6 +72,7 @@ async def test_webhooks_that_ask_are_notified_of_a_disabled_webhook_and_a_failed
             "name": webhook.name,
             "disabled_at": iso(disabled.disabled_at),
             "disabled_reason": "gone",
+            "text": f"The webhook {webhook.name} is disabled: its receiver answered 410 Gone.",
         },
     }
     [attempt] = conversion["attempts"]
@@ -87,6 +88,7 @@ async def test_webhooks_that_ask_are_notified_of_a_disabled_webhook_and_a_failed
             "last_attempt_at": iso(attempt["at"]),
             "code": 410,
             "error": None,
+            "text": f"Conversion {event_id} was not delivered after 1 attempts: answered 410.",
         },
     }
     assert len({one.headers["webhook-id"] for one in receiver.received}) == 2

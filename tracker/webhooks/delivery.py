@@ -20,6 +20,10 @@ class Kind(StrEnum):
     """The service has disabled another webhook of the account."""
     DELIVERY_FAILED = "delivery.failed"
     """A conversion has not reached another webhook of the account, and is not retried."""
+    ALERT_FIRED = "alert.fired"
+    """What an alert of the account waits for has come. It names the webhook."""
+    SUMMARY_SENT = "summary.sent"
+    """The figures of a week or month. A summary names the webhook."""
 
     @classmethod
     def _missing_(cls, value: object) -> "Kind | None":

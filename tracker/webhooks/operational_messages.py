@@ -6,9 +6,9 @@
 Guarantee: a message is stored in the transaction of its cause, or neither is.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
 import msgspec
@@ -19,7 +19,12 @@ from tracker.stores.mongodb.transaction import MongoSession
 from tracker.webhooks.creation import active_webhooks, insert_deliveries
 from tracker.webhooks.delivery import Attempt, Delivery, Kind, delivery_id, new_row
 from tracker.webhooks.queue import DueWebhook
-from tracker.webhooks.schedule import Disabled
+from tracker.webhooks.schedule import MAX_FAILING, Disabled
+
+_REASONS: Final = {
+    Disabled.GONE: "its receiver answered 410 Gone",
+    Disabled.FAILING: f"every attempt of {MAX_FAILING.days} days failed",
+}
 
 
 class OperationalMessage(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,8 +40,12 @@ class OperationalMessage(msgspec.Struct, frozen=True, kw_only=True):
     def payload(self) -> str:
         """Return JSON text in the form that Standard Webhooks recommends."""
         data = {"account_id": self.account_id, "webhook_id": self.about, **self.data}
-        envelope = {"type": self.kind, "timestamp": iso(self.at), "data": data}
-        return msgspec.json.encode(envelope).decode()
+        return envelope(self.kind, self.at, data)
+
+
+def envelope(kind: Kind, at: datetime, data: Mapping[str, Any]) -> str:
+    message = {"type": kind, "timestamp": iso(at), "data": data}
+    return msgspec.json.encode(message).decode()
 
 
 def webhook_disabled(
@@ -48,7 +57,12 @@ def webhook_disabled(
         about=webhook_id,
         subject=f"{webhook_id} {iso(at)}",
         at=at,
-        data={"name": name, "disabled_at": iso(at), "disabled_reason": reason},
+        data={
+            "name": name,
+            "disabled_at": iso(at),
+            "disabled_reason": reason,
+            "text": f"The webhook {name} is disabled: {_REASONS[reason]}.",
+        },
     )
 
 
@@ -66,6 +80,8 @@ def delivery_failed(delivery: Delivery, last: Attempt) -> OperationalMessage:
             "last_attempt_at": iso(last.at),
             "code": last.code,
             "error": last.error,
+            "text": f"Conversion {delivery.event_id} was not delivered after "
+            f"{len(delivery.attempts) + 1} attempts: {last.error or f'answered {last.code}'}.",
         },
     )
 

@@ -30,6 +30,7 @@ from tracker.webhooks.headers import headers_text, parsed_headers, with_stored_v
 from tracker.webhooks.limits import MAX_WEBHOOKS_PER_ACCOUNT
 from tracker.webhooks.macros import ENCODER
 from tracker.webhooks.operational_messages import create_messages, webhook_disabled
+from tracker.webhooks.payloads.chat import Preset
 from tracker.webhooks.queue import DeliveryQueue, DueWebhook
 from tracker.webhooks.schedule import Disabled
 from tracker.webhooks.target import FIELD as TARGET_URL
@@ -42,6 +43,7 @@ class Webhook(msgspec.Struct, frozen=True, kw_only=True):
     """A webhook as it is stored.
 
     - Secrets and headers are sealed; `Webhooks.with_readable_secrets` decrypts them.
+    - `preset`: the chat service whose form payloads have.
     - `headers`, `payload_template` and `filter` are JSON text.
     - `failing_since` is the time of the first failure since the last success.
     - `disabled_reason` and `disabled_at` are set if the service itself disabled it.
@@ -53,6 +55,7 @@ class Webhook(msgspec.Struct, frozen=True, kw_only=True):
     target_url: str
     method: str
     payload_template: str
+    preset: Preset | None = None
     header_names: tuple[str, ...] = ()
     headers: str | None = None
     events: tuple[Kind, ...] = (Kind.CONVERSION,)
@@ -98,6 +101,7 @@ class Webhooks:
         events: Sequence[Kind] = (Kind.CONVERSION,),
         headers: Mapping[str, str] = MappingProxyType({}),
         conversions: Filter | None = None,
+        preset: Preset | None = None,
         approve: Callable[[MongoSession], Awaitable[object]] | None = None,
     ) -> Webhook:
         """Return a new webhook, its secret decrypted. `approve` is called in the transaction."""
@@ -109,6 +113,7 @@ class Webhooks:
             target_url=target_url,
             method=method,
             payload_template=template_text(payload_template),
+            preset=preset,
             events=tuple(events),
             filter=filter_text(conversions),
             **self._sealed_headers(webhook_id, with_stored_values({}, headers)),

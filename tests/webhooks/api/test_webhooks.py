@@ -49,7 +49,7 @@ async def test_the_events_of_a_webhook_are_stored_and_can_be_changed(world: Worl
         ({"target_url": "https://{slug}.example/"}, "target_url: the host must be"),
         ({"target_url": "http://127.0.0.1:6379/"}, PRIVATE),
         ({"events": []}, "events: "),
-        ({"events": ["click"]}, "events[0]: must be conversion or "),
+        ({"events": ["click"]}, "events[0]: must be alert.fired or "),
         ({"filter": {"statuses": ["paid"]}}, "filter.statuses[0]: must be approved"),
         ({"filter": {"tags": ["x"]}}, "filter.tags[0]: "),
         ({"filter": {"tags": [str(UUID(int=1))] * 101}}, "filter.tags: "),

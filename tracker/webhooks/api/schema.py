@@ -20,6 +20,7 @@ from tracker.webhooks.limits import (
 )
 from tracker.webhooks.macros import ALL_MACROS
 from tracker.webhooks.payloads import template
+from tracker.webhooks.payloads.chat import Preset
 from tracker.webhooks.schedule import MAX_FAILING, Disabled
 
 TargetUrl = Annotated[
@@ -71,10 +72,21 @@ Events = Annotated[
         description="the events that it subscribes to. conversion: a conversion of the account; "
         "conversion.recorded is another name for it; conversion.updated: its status or money has "
         "changed; webhook.disabled: the service has disabled another webhook of the account; "
-        "delivery.failed: a conversion did not reach another webhook, and is not retried. "
+        "delivery.failed: a conversion did not reach another webhook, and is not retried; "
+        "alert.fired, summary.sent: alerts and summaries that name the webhook, also unasked. "
         "The payload template is for conversions and changes; the others are sent as {type, "
         "timestamp, data}",
         examples=[["webhook.disabled", "delivery.failed"]],
+    ),
+]
+
+
+PresetIn = Annotated[
+    Preset | None,
+    Meta(
+        description="the chat service that it sends to, or one that takes the same requests: "
+        "values are escaped, so that it reads no mention or markup in them, texts are cut to its "
+        "limit, and messages are sent as text in words. null: none"
     ),
 ]
 
@@ -96,6 +108,7 @@ class WebhookRecord(msgspec.Struct, kw_only=True):
             extra_json_schema={"type": "object"},
         ),
     ]
+    preset: PresetIn
     headers: Annotated[
         dict[str, str | None],
         Meta(description="additional headers by name; values are never shown, so they are null"),
@@ -153,6 +166,7 @@ class CreateWebhook(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     name: Annotated[Text, Meta(description="default: the host of the target")] | None = None
     method: Method = "POST"
     payload_template: PayloadTemplate | None = None
+    preset: PresetIn = None
     headers: Headers = {}
     events: Events = (Kind.CONVERSION,)
     filter: Filter | None = None
@@ -168,6 +182,7 @@ class ChangeWebhook(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     target_url: TargetUrl | UnsetType = UNSET
     method: Method | UnsetType = UNSET
     payload_template: PayloadTemplate | UnsetType = UNSET
+    preset: PresetIn | UnsetType = UNSET
     headers: ChangedHeaders | UnsetType = UNSET
     events: Events | UnsetType = UNSET
     filter: Filter | UnsetType | None = UNSET

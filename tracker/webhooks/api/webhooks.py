@@ -31,6 +31,7 @@ from tracker.webhooks.api.schema import (
 )
 from tracker.webhooks.filters import Filter
 from tracker.webhooks.payloads import template
+from tracker.webhooks.payloads.chat import check_preset
 from tracker.webhooks.payloads.target_template import check_target_macros
 from tracker.webhooks.services import WebhookCall, WebhookServices
 from tracker.webhooks.store import Webhook
@@ -142,6 +143,7 @@ async def create(call: WebhookCall[Nothing, CreateWebhook]) -> CreatedWebhook:
     """Create a webhook; only this answer has the signing secret."""
     body = call.body
     host, _ = check_url(target.FIELD, body.target_url).address
+    check_preset(body.preset, body.payload_template)
     warnings = await _check_host(call, body.target_url)
     await _check_ids(call, body.filter)
     webhook = await call.services.webhooks.create(
@@ -155,6 +157,7 @@ async def create(call: WebhookCall[Nothing, CreateWebhook]) -> CreatedWebhook:
         events=body.events,
         headers=body.headers,
         conversions=body.filter,
+        preset=body.preset,
         approve=partial(call.lock_authority, "webhooks:write"),
     )
     await call.audit("webhook.created", WEBHOOKS.audit_object(webhook))
@@ -190,6 +193,10 @@ async def change(call: WebhookCall[Nothing, ChangeWebhook]) -> ShownWebhook:
             check_target_macros(fields["target_url"])
         await _check_host(call, fields["target_url"])
     await _check_ids(call, call.body.filter, _stored_filter(webhook))
+    if {"preset", "payload_template"} & fields.keys():
+        stored_template = msgspec.json.decode(webhook.payload_template)
+        template_now = fields.get("payload_template", stored_template)
+        check_preset(fields.get("preset", webhook.preset), template_now)
 
     async def work(session: MongoSession) -> Webhook | None:
         await call.lock_authority("webhooks:write", session)

@@ -14,6 +14,7 @@ import msgspec
 from tracker.webhooks.delivery import Delivery
 from tracker.webhooks.headers import fill_headers, macros_in, parsed_headers
 from tracker.webhooks.macros import Unfillable, as_text
+from tracker.webhooks.payloads.chat import as_chat, escape_of, fitted
 from tracker.webhooks.payloads.payload import render
 from tracker.webhooks.payloads.sources import PayloadSources
 from tracker.webhooks.payloads.target_template import target_template
@@ -52,11 +53,19 @@ def content_of(webhook: Webhook, delivery: Delivery, sources: PayloadSources) ->
     payload, texts = delivery.payload, _stored_texts(delivery)
     if delivery.event_id is not None and needs_conversion(webhook, delivery):
         values = sources.values(delivery)
-        payload = payload or render(webhook.payload_template, values).decode()
+        payload = payload or rendered(webhook, values)
         texts = {**texts_of(values, macros_of(webhook)), **texts}
+    if payload is not None and delivery.event_id is None:
+        payload = as_chat(webhook.preset, webhook.payload_template, payload)
     if payload is None:
         raise Unfillable("the event is no longer stored")
     return filled_content(webhook, payload, texts)
+
+
+def rendered(webhook: Webhook, values: MacroValues) -> str:
+    """Render the webhook's template. Raises Unfillable as `render`."""
+    payload = render(webhook.payload_template, values, escape_of(webhook.preset))
+    return fitted(webhook.preset, payload.decode())
 
 
 def filled_content(webhook: Webhook, payload: str, texts: Mapping[str, str]) -> DeliveryContent:

@@ -4,7 +4,7 @@ Guarantee: the payload has the structure of its template. A value is not searche
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from functools import lru_cache
 from typing import Any, Final
@@ -18,13 +18,13 @@ from tracker.webhooks.payloads.values import MacroValues
 _TOO_LONG: Final = f"{FIELD}: with its macros filled longer than {MAX_PAYLOAD_BYTES:,} bytes"
 
 
-def render(template: str, values: MacroValues) -> bytes:
+def render(template: str, values: MacroValues, escape: Callable[[str], str] = str) -> bytes:
     """Render a checked template (`template_text`) as JSON in UTF-8.
 
     A text of just one macro becomes its value with its type, or null. In a longer text null is
-    empty, and other values are JSON. Raises Unfillable beyond MAX_PAYLOAD_BYTES.
+    empty, and other values are JSON. Texts are escaped. Raises Unfillable beyond MAX_PAYLOAD_BYTES.
     """
-    payload = ENCODER.encode(_Renderer(values).render(_prepared(template)))
+    payload = ENCODER.encode(_Renderer(values, escape).render(_prepared(template)))
     if len(payload) > MAX_PAYLOAD_BYTES:
         raise Unfillable(_TOO_LONG)
     return payload
@@ -39,8 +39,9 @@ def as_query(payload: bytes) -> str:
 class _Renderer:
     """Renders one payload. A macro is encoded once, and its length counts each time."""
 
-    def __init__(self, values: MacroValues) -> None:
+    def __init__(self, values: MacroValues, escape: Callable[[str], str]) -> None:
         self._values = values
+        self._escape = escape
         self._texts: dict[str, str] = {}
         self._bytes_left = MAX_PAYLOAD_BYTES
 
@@ -56,13 +57,15 @@ class _Renderer:
     def _render_text(self, parts: Sequence[str]) -> Any:
         texts = [*parts]
         texts[1::2] = map(self._text, parts[1::2])
-        is_one_macro = len(parts) == 3 and not parts[0] and not parts[2]
-        return self._values.get(parts[1]) if is_one_macro else "".join(texts)
+        if len(parts) != 3 or parts[0] or parts[2]:
+            return "".join(texts)
+        value = self._values.get(parts[1])
+        return texts[1] if isinstance(value, str) else value
 
     def _text(self, macro: str) -> str:
         text = self._texts.get(macro)
         if text is None:
-            text = self._texts[macro] = as_text(self._values.get(macro))
+            text = self._texts[macro] = self._escape(as_text(self._values.get(macro)))
         self._bytes_left -= len(text)
         if self._bytes_left < 0:
             raise Unfillable(_TOO_LONG)

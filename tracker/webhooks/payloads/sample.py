@@ -12,8 +12,14 @@ from tracker.visitor_dimensions import DIMENSIONS
 from tracker.webhooks.delivery import Kind
 from tracker.webhooks.macros import ALL_MACROS, as_text
 from tracker.webhooks.operational_messages import webhook_disabled
-from tracker.webhooks.payloads.content import DeliveryContent, filled_content, macros_of, texts_of
-from tracker.webhooks.payloads.payload import render
+from tracker.webhooks.payloads.chat import as_chat
+from tracker.webhooks.payloads.content import (
+    DeliveryContent,
+    filled_content,
+    macros_of,
+    rendered,
+    texts_of,
+)
 from tracker.webhooks.payloads.values import MacroValues, values_of
 from tracker.webhooks.schedule import Disabled
 from tracker.webhooks.store import Webhook
@@ -29,10 +35,12 @@ def sample_content(webhook: Webhook, kind: Kind | None, base_host: str) -> Deliv
     if kind in (Kind.CONVERSION, Kind.CONVERSION_UPDATED):
         is_updated = kind is Kind.CONVERSION_UPDATED
         values = sample_values(webhook.account_id, base_host, is_updated)
-        payload = render(webhook.payload_template, values).decode()
-        return filled_content(webhook, payload, texts_of(values, macros_of(webhook)))
+        return filled_content(
+            webhook, rendered(webhook, values), texts_of(values, macros_of(webhook))
+        )
     sample = webhook_disabled(new_id(), webhook.account_id, "Sample", Disabled.FAILING, now())
-    return filled_content(webhook, sample.payload(), {})
+    payload = as_chat(webhook.preset, webhook.payload_template, sample.payload())
+    return filled_content(webhook, payload, {})
 
 
 def sample_texts(values: MacroValues) -> dict[str, str]:

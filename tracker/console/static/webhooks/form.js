@@ -10,6 +10,7 @@ import { CodeBlock, Secret } from "console/parts/code";
 import { Dialog } from "console/parts/dialog";
 import { useDraft } from "console/parts/draft";
 import { Boxes, FilterFields, filterFields, sentFilter } from "console/webhooks/filter";
+import { CHATS, PRESETS, PRESET_NAMES } from "console/webhooks/presets";
 import { HeadersEditor, headerRows, requestText, sentHeaders } from "console/webhooks/headers";
 
 const METHODS = [
@@ -18,14 +19,7 @@ const METHODS = [
   ["PATCH", "PATCH"],
   ["GET", "GET, the payload as query"],
 ];
-const TARGET = {
-  name: "target_url",
-  label: "Target",
-  type: "url",
-  required: true,
-  placeholder: "https://network.example/postback?cid={click_id}",
-  hint: "Path and query may have macros, such as {click_id}.",
-};
+const TARGET = { name: "target_url", label: "Target", type: "url", required: true };
 const NAME = { name: "name", label: "Name", required: true, maxlength: 255 };
 const NEW_NAME = { ...NAME, required: false, hint: "Empty: the host of the target" };
 const METHOD = { name: "method", label: "Method", options: METHODS };
@@ -42,18 +36,13 @@ const EVENTS = [
   ["conversion.updated", "Changes", "Each change of a conversion’s status or money, in order"],
   ["webhook.disabled", "Disabled webhooks", "When another webhook of the account is disabled"],
   ["delivery.failed", "Failed deliveries", "When a conversion did not reach another webhook"],
+  ["alert.fired", "Alerts", "Alerts and summaries that name this webhook, sent in any case"],
 ].map(([id, name, hint]) => ({ id, name, hint }));
-const TEMPLATE = {
-  event: "{event_name}",
-  id: "{event_id}",
-  click_id: "{click_id}",
-  value: "{value}",
-  payout: "{payout}",
-};
+const SENDS_TO = { name: "preset", label: "Sends to", options: PRESET_NAMES };
 
 /** The dialog to create a webhook, or to change `webhook`. A new one shows its secret once. */
 export function WebhookDialog({ webhook, onClose, onDone, onLeave }) {
-  const { fields, set, dirty, clear } = useDraft(
+  const { fields, set, change, dirty, clear } = useDraft(
     webhook ? `webhook:${webhook.id}` : "webhook:new",
     initial(webhook),
   );
@@ -61,9 +50,13 @@ export function WebhookDialog({ webhook, onClose, onDone, onLeave }) {
   const [headers, setHeaders] = useState(() => headerRows(webhook));
   const [made, setMade] = useState(null);
   const list = [webhook ? NAME : NEW_NAME, METHOD];
+  const { target: placeholder, hint } = PRESETS[fields.preset];
+  const target = [{ ...TARGET, placeholder, hint }];
+  const begin = () => (name) => change({ preset: name, ...begun(name) });
   const [save, busy, error] = useAction(async () => {
     const sent = {
       ...fields,
+      preset: CHATS.includes(fields.preset) ? fields.preset : null,
       filter: sentFilter(fields.filter),
       payload_template: parsed(fields.payload_template),
       headers: sentHeaders(headers),
@@ -92,7 +85,8 @@ export function WebhookDialog({ webhook, onClose, onDone, onLeave }) {
     ...${{ busy, onClose }}
     onSubmit=${save}
   >
-    <${FormFields} list=${[TARGET]} ...${{ fields, set, error }} />
+    ${!webhook && html`<${FormFields} list=${[SENDS_TO]} ...${{ fields, set: begin, error }} />`}
+    <${FormFields} list=${target} ...${{ fields, set, error }} />
     <div class="columns"><${FormFields} ...${{ list, fields, set, error }} /></div>
     <${Boxes}
       legend="What it gets"
@@ -115,16 +109,10 @@ export function WebhookDialog({ webhook, onClose, onDone, onLeave }) {
 
 function initial(webhook) {
   if (!webhook)
-    return {
-      target_url: "",
-      name: "",
-      method: "POST",
-      events: ["conversion"],
-      filter: filterFields(),
-      payload_template: JSON.stringify(TEMPLATE, null, 2),
-    };
-  const { target_url, name, method, events, filter, payload_template } = webhook;
+    return { target_url: "", name: "", preset: "own", filter: filterFields(), ...begun("own") };
+  const { target_url, name, method, events, filter, payload_template, preset } = webhook;
   return {
+    preset: preset ?? "own",
     target_url,
     name,
     method,
@@ -132,6 +120,12 @@ function initial(webhook) {
     filter: filterFields(filter),
     payload_template: JSON.stringify(payload_template, null, 2),
   };
+}
+
+/** Return the fields that a preset sets. */
+function begun(name) {
+  const { method, events, template } = PRESETS[name];
+  return { method, events, payload_template: JSON.stringify(template, null, 2) };
 }
 
 function withoutEmpty({ name, ...others }) {
