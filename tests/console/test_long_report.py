@@ -18,7 +18,7 @@ from tracker.service.services import Services
 @pytest.fixture
 def released(monkeypatch: pytest.MonkeyPatch) -> asyncio.Event:
     """Let reports take three requests, of which the last one waits for this event."""
-    found, event, shares = one_report._found, asyncio.Event(), iter(["0.30", "0.62"])
+    found, event, shares = one_report.found_rows, asyncio.Event(), iter(["0.30", "0.62"])
 
     async def slow(*given: Any) -> object:
         if share := next(shares, None):
@@ -26,7 +26,7 @@ def released(monkeypatch: pytest.MonkeyPatch) -> asyncio.Event:
         await event.wait()
         return await found(*given)
 
-    monkeypatch.setattr(one_report, "_found", slow)
+    monkeypatch.setattr(one_report, "found_rows", slow)
     return event
 
 
@@ -58,7 +58,7 @@ async def test_a_report_that_gets_no_further_is_an_error_with_a_way_to_try_again
     async def stuck(*_: object) -> object:
         raise TooSlow("report: not done", 1, {PROGRESS_HEADER: "0.30"})
 
-    monkeypatch.setattr(one_report, "_found", stuck)
+    monkeypatch.setattr(one_report, "found_rows", stuck)
     async with open_console("/console/overview", "503") as page:
         await expect(page.get_by_role("alert")).to_contain_text("takes too long")
         await expect(page.get_by_role("button", name="Try again")).to_be_visible()

@@ -275,9 +275,9 @@ async def test_the_audit_log_names_who_did_what_and_is_filtered(
         async with page.expect_download() as download:
             await page.get_by_role("link", name="CSV").click()
         path = await (await download.value).path()
-        [heading, row] = path.read_text(encoding="utf-8-sig").splitlines()
+        [heading, entry] = path.read_text(encoding="utf-8-sig").splitlines()
         assert "action" in heading
-        assert "account.changed" in row
+        assert "account.changed" in entry
 
 
 async def test_a_member_is_limited_to_links_of_a_tag_and_sees_no_more(

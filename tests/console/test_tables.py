@@ -18,7 +18,8 @@ from tracker.clock import now
 from tracker.service.services import Services
 
 OTHER_COUNTRIES = (
-    "AT AU BE BR CA CH CL CN CZ DK ES FI GB GR HU IE IN IT JP KR MX NL NO NZ PL PT SE".split()
+    *("AT", "AU", "BE", "BR", "CA", "CH", "CL", "CN", "CZ", "DK", "ES", "FI", "GB", "GR"),
+    *("HU", "IE", "IN", "IT", "JP", "KR", "MX", "NL", "NO", "NZ", "PL", "PT", "SE"),
 )
 
 
