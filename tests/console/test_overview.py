@@ -10,7 +10,7 @@ from playwright.async_api import Page, expect
 
 from tests.console.conftest import OpenConsole, OpenPage
 from tests.console.people import sign_in
-from tests.console.report_queries import phones_and_desktops, query_of
+from tests.console.report_queries import phones_and_desktops, query_of, share
 from tests.console.scene import HOSTILE
 from tests.factories import (
     create_event_config,
@@ -159,6 +159,40 @@ async def test_a_filter_is_found_by_search_and_the_long_tail_in_details(
         await expect(dialog.get_by_role("row", name="France")).to_have_count(0)
         await dialog.get_by_role("button", name="Germany").click()
         await expect(page.get_by_text("Country is Germany")).to_be_visible()
+
+
+async def test_a_filter_says_what_is_left_out_and_a_click_on_its_chip_changes_it(
+    open_console: OpenConsole, services: Services, account: Account
+) -> None:
+    await phones_and_desktops(services, account)
+    async with open_console("/console/overview") as page:
+        clicks, dialog = page.locator(".tile").first.locator("strong"), page.get_by_role("dialog")
+        await page.get_by_role("button", name="Filter", exact=True).click()
+        await dialog.get_by_label("Passes if it").select_option("is not")
+        await dialog.get_by_role("checkbox", name="France").check()
+        await dialog.get_by_label("By", exact=True).select_option("utm_campaign")
+        await dialog.get_by_label("Passes if it").select_option("contains")
+        await dialog.get_by_label("Texts").fill("SALE\nautumn, winter")
+        await dialog.get_by_role("button", name="Apply").click()
+        await expect(
+            page.get_by_text("UTM campaign contains SALE or autumn, winter")
+        ).to_be_visible()
+        await expect(clicks).to_have_text("3")
+        await page.get_by_role("button", name="Country is not France", exact=True).click()
+        await expect(dialog.get_by_label("By", exact=True)).to_have_value("country")
+        await expect(dialog.get_by_label("Passes if it")).to_have_value("is_not")
+        await dialog.get_by_role("checkbox", name="France").uncheck()
+        await dialog.get_by_role("checkbox", name="Germany").check()
+        await dialog.get_by_role("button", name="Apply").click()
+        await expect(clicks).to_have_text("0")
+        await page.get_by_role("button", name="Remove UTM campaign").click()
+        await expect(clicks).to_have_text("2")
+        assert query_of(page) == {"country.not": "DE"}
+        stranger_sees = await share(page, "Without Germany")
+        await page.reload()
+        await expect(page.get_by_text("Country is not Germany")).to_be_visible()
+        await page.goto(stranger_sees)
+        await expect(page.get_by_text("Country is not Germany")).to_be_visible()
 
 
 async def test_periods_are_chosen_stepped_and_compared(

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 import orjson
 
-from tracker.reports.dimensions import CARDS, DIMENSIONS, PICTURES
+from tracker.reports.dimensions import CARDS, DIMENSIONS, PICTURES, SEARCHED
 from tracker.visitor_dimensions import BROWSERS, DEVICES, SYSTEMS, UNKNOWN
 
 STATIC: Final = Path(__file__).parent / "static"
@@ -133,13 +133,14 @@ def _shell(first: tuple[str, ...], development: bool, session: bool, theme: str)
 def dimensions() -> str:
     """Return JSON: the panels in the order of cards, the panels that are pictures, and choices.
 
-    A panel is its name, singular, plural, card, and whether it filters. Choices are the known
-    values of some visitor dimensions.
+    A panel is its name, singular, plural, card, whether it filters, and also by a text. Choices are
+    the known values of some visitor dimensions.
     """
     panels: list[tuple[object, ...]] = []
     for card in CARDS:
         for one in (dimension for dimension in DIMENSIONS.values() if dimension.card == card):
-            panels.append((one.name, one.one, one.many, card, one.filter is not None))
+            filters = one.filter is not None, one.name in SEARCHED
+            panels.append((one.name, one.one, one.many, card, *filters))
             if one.name == "country":
                 panels.append(("map", one.one, "Map", card, False))
     devices = [device for device in DEVICES if device != UNKNOWN]

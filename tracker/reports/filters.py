@@ -4,6 +4,8 @@ import re
 from collections.abc import Callable, Collection, Container, Iterable, Sequence
 from typing import Final, NamedTuple
 
+import msgspec
+
 from tracker.errors import BadRequest
 from tracker.ids import parse_id
 from tracker.links.hostnames import canonical_hostname
@@ -27,33 +29,23 @@ class Filter(NamedTuple):
     members: Callable[[str], Collection[str]] | None = None
 
 
-class Condition:
+class Condition(msgspec.Struct, frozen=True):
     """The values that pass the negative and textual conditions on a dimension, as a container.
 
-    A value has any of the texts `having`, and none `without`. `text_of` is its text in lower case.
+    A text has any part of `having`, and none of `without`. `text_of` returns it in lower case.
     """
 
-    def __init__(
-        self,
-        refused: Container[str] = (),
-        having: Iterable[str] = (),
-        without: Iterable[str] = (),
-        text_of: Callable[[str], str] = str,
-    ) -> None:
-        self._refused, self._text_of = refused, text_of
-        self._having, self._without = [
-            [one.casefold() for one in texts] for texts in (having, without)
-        ]
+    refused: Container[str]
+    having: Sequence[str]
+    without: Sequence[str]
+    text_of: Callable[[str], str]
 
     def __contains__(self, value: object) -> bool:
-        name = str(value)
-        if name in self._refused:
+        if value in self.refused:
             return False
-        if not self._having and not self._without:
-            return True
-        text = self._text_of(name)
-        has_any = not self._having or any(one in text for one in self._having)
-        return has_any and not any(one in text for one in self._without)
+        text = self.text_of(str(value)) if self.having or self.without else ""
+        has_any = not self.having or any(one in text for one in self.having)
+        return has_any and not any(one in text for one in self.without)
 
 
 _COUNTRY: Final = re.compile(r"[A-Za-z]{2}")

@@ -84,8 +84,6 @@ DEFAULT_VALUE_DAYS: Final = 90
 """The days whose values are found for a filter, unless the request names days."""
 
 MAX_FILTER_VALUES: Final = 100
-MAX_FILTER_TEXTS: Final = 10
-MAX_FILTER_TEXT_CHARACTERS: Final = 100
 
 PREFLIGHT_CACHE_SECONDS: Final = 24 * 3600
 ASSET_CACHE_SECONDS: Final = 365 * 24 * 3600

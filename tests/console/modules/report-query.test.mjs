@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
+  filterQuery,
   havingText,
   intervalsFor,
   panelsText,
@@ -83,13 +84,38 @@ test("filters are those of the dimensions that are given", () => {
   assert.equal(read({ tagOperator: "AND" }).tagOperator, undefined);
 });
 
+test("filters say what a value is not, and what is in its text", () => {
+  const query = { "country.not": "DE", "tag.has": "a%2Cb,c", tag: "x", "tag.hasnot": "d" };
+  const { filters } = read(query, ["country", "tag.has"]);
+  const tag = { is: ["x"], contains: ["a,b", "c"], contains_not: ["d"] };
+  assert.deepEqual(filters, { country: { is_not: ["DE"] }, tag });
+  const changes = { tag: "x", "tag.not": null, "tag.has": "a%2Cb,c", "tag.hasnot": "d" };
+  assert.deepEqual(filterQuery("tag", tag), changes);
+  assert.deepEqual(requestOf(read(query), CARDS, {}).filters.country, { is_not: ["DE"] });
+  assert.equal(switched(filters.country, "FR"), "FR");
+  assert.equal(switched(tag, "x"), null);
+});
+
+test("rows have to pass conditions on measures, in panels that have them", () => {
+  const report = read({ having: "clicks>=100,roi<=-0.5,toString>=1,cost>x", panels: "event" });
+  assert.deepEqual(report.having, { clicks: { min: 100 }, roi: { max: -0.5 } });
+  assert.equal(havingText(report.having), "clicks>=100,roi<=-0.5");
+  const { panels } = requestOf(report, CARDS, {});
+  const roi = { roi: { max: -0.5 } };
+  assert.deepEqual(
+    panels.map(({ having }) => having),
+    [roi, { clicks: { min: 100 }, ...roi }, undefined],
+  );
+});
+
 test("a request asks for the panel of each card that is seen", () => {
   const report = read({ panels: "event,map,hour_of_week", measure: "uniqueClicks" });
   const { panels, filters } = requestOf(report, CARDS, { link: "1" });
+  const having = undefined;
   assert.deepEqual(panels, [
-    { groupBy: "event", limit: 8, sort: "-conversions", compare: undefined },
-    { groupBy: "country", limit: 250, sort: "-uniqueClicks", compare: false },
-    { groupBy: "hour_of_week", limit: 168, sort: "key", compare: false },
+    { groupBy: "event", having, limit: 8, sort: "-conversions", compare: undefined },
+    { groupBy: "country", having, limit: 250, sort: "-uniqueClicks", compare: false },
+    { groupBy: "hour_of_week", having, limit: 168, sort: "key", compare: false },
   ]);
   assert.equal(filters.link, "1");
 });

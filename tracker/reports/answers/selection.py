@@ -92,20 +92,15 @@ async def _conditions(run: ReportRun, query: ReportQuery) -> Mapping[str, Condit
         refused[counted] = refused.get(counted, frozenset()).union(values)
     if run.scope.currency in refused.get(CURRENCY, ()):
         refused[CURRENCY] |= {HOME_CURRENCY}
-    # Links have a name elsewhere.
+    # Texts in the names of links have found links already.
     having, without = (
-        {name: texts for name, texts in of.items() if name != LINK}
+        {name: [one.casefold() for one in texts] for name, texts in of.items() if name != LINK}
         for of in (query.containing, query.not_containing)
     )
-    names = {name for name, values in refused.items() if values} | having.keys() | without.keys()
     return {
-        name: Condition(
-            refused.get(name, ()),
-            having.get(name, ()),
-            without.get(name, ()),
-            text_of(name, run.host),
-        )
-        for name in names
+        name: Condition(found, having.get(name, ()), without.get(name, ()), text_of(name, run.host))
+        for name in {*refused, *having, *without}
+        if (found := refused.get(name, frozenset())) or name != LINK
     }
 
 

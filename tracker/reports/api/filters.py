@@ -13,12 +13,7 @@ from tracker.links.options import CLICK_PARAMETER
 from tracker.reports.dimensions import FILTER_NAMES, FILTERS, OWN_PREFIX, SEARCHED
 from tracker.reports.query import Bots, FilterValue, Tests
 from tracker.web.export import INTERNAL
-from tracker.web.limits import (
-    MAX_FILTER_TEXT_CHARACTERS,
-    MAX_FILTER_TEXTS,
-    MAX_FILTER_VALUES,
-    MAX_QUOTED_NAME_CHARACTERS,
-)
+from tracker.web.limits import MAX_FILTER_VALUES, MAX_QUOTED_NAME_CHARACTERS
 from tracker.web.schema import FilterText
 
 
@@ -56,8 +51,9 @@ TagOperator = Annotated[
 Operator = Literal["is_", "is_not", "contains", "contains_not"]
 """The operators of a filter. `is` is a word of Python."""
 
-_FilterPart = Annotated[str, Meta(min_length=1, max_length=MAX_FILTER_TEXT_CHARACTERS)]
-_TEXTS: Final = Annotated[list[_FilterPart], Meta(max_length=MAX_FILTER_TEXTS)]
+_TEXTS: Final = Annotated[
+    list[Annotated[str, Meta(min_length=1, max_length=100)]], Meta(max_length=10)
+]
 
 
 def described(values: Any, about: str) -> Any:
@@ -168,9 +164,9 @@ class ReportFilters(_OfDimensions, forbid_unknown_fields=True, kw_only=True):
             if (canonical := one.canonical) is None:
                 continue
             value = getattr(self, name)
-            of_it = isinstance(value, msgspec.Struct)
-            for key in ("is_", "is_not") if of_it else (name,):
-                of = value if of_it else self
+            has_operators = isinstance(value, msgspec.Struct)
+            of, keys = (value, ("is_", "is_not")) if has_operators else (self, (name,))
+            for key in keys:
                 setattr(of, key, [canonical(str(text)) for text in _as_list(getattr(of, key))])
 
     def values(self, operator: Operator = "is_") -> dict[str, list[Any]]:

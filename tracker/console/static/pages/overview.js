@@ -22,6 +22,7 @@ import {
 import { RARE, groupOf, measureOf } from "console/reports/measures";
 import { daysOfSteps, intervalOfSteps } from "console/reports/periods";
 import {
+  havingOf,
   panelsText,
   readReport,
   requestOf,
@@ -94,7 +95,7 @@ export function Report({ title, fixed = {} }) {
   return html`
     ${title && html`<${PageHeader} title=${title} />`}
     <${Controls} ...${{ report, answer, step }} />
-    <${Chips} ...${{ report, names, onAdd: () => setOpen({ kind: "filter" }) }}>
+    <${Chips} ...${{ report, names, onAdd: (dimension) => setOpen({ kind: "filter", dimension }) }}>
       ${
         title &&
         can("views:read") &&
@@ -112,7 +113,7 @@ export function Report({ title, fixed = {} }) {
         kind="plain"
         icon="download"
         label="Download as CSV"
-        items=${downloads(exported, shown, report.measure, answer.data)}
+        items=${downloads(exported, shown, report, answer.data)}
       >
         CSV
       <//>
@@ -140,6 +141,7 @@ export function Report({ title, fixed = {} }) {
         names,
         onClose: close,
         dimensions,
+        dimension: open.dimension,
       }} />`
     }
     ${open?.kind === "views" && html`<${ViewsDialog} onClose=${close} />`}
@@ -155,7 +157,7 @@ export function Report({ title, fixed = {} }) {
       open?.kind === "details" &&
       html`<${DetailsDialog} ...${{
         panel: groupOf(open.panel),
-        body: exported,
+        body: { ...exported, having: havingOf(open.panel, report.having) },
         measure: measureOf(open.panel, report.measure),
         onFilter: actions.filter,
         onClose: close,
@@ -207,12 +209,13 @@ function useFreshness({ reload }, { to }) {
 }
 
 /** Return the menu of files: the series by day, and each panel that is shown, with all its rows. */
-function downloads(body, shown, measure, data) {
+function downloads(body, shown, { measure, having }, data) {
   const days = { label: "Days", groupBy: data?.interval ?? "day", sort: "key" };
   const panels = shown.map((panel) => ({
     label: titlesOf(panel)[1],
     groupBy: groupOf(panel),
     sort: panel === "hour_of_week" ? "key" : `-${measureOf(panel, measure)}`,
+    having: havingOf(panel, having),
   }));
   return [days, ...panels].map(({ label, ...by }) => ({
     label,

@@ -10,7 +10,7 @@ import { format, writeMoneyIn, writeTimesIn } from "console/core/format";
 import { useAction, useTitle } from "console/core/hooks";
 import { html } from "console/core/html";
 import { Button, ErrorNote, Skeleton, Tag } from "console/core/parts";
-import { CARDS, filterText, isOwn } from "console/reports/dimensions";
+import { CARDS, filterTexts, isOwn } from "console/reports/dimensions";
 import { groupOf } from "console/reports/measures";
 import { ReportView } from "console/reports/report";
 import { daysText, zoneText } from "console/reports/words";
@@ -91,8 +91,8 @@ const BOTS = { include: "With bots", only: "Only bots" };
 
 /** What of the account the figures count. */
 function Narrowed({ filters, tagOperator, bots }) {
-  const said = Object.entries(filters).map(([name, values]) =>
-    filterText(name, values, tagOperator),
+  const said = Object.entries(filters).flatMap(([name, filter]) =>
+    filterTexts(name, filter, tagOperator).map(([, text]) => text),
   );
   if (bots in BOTS) said.push(BOTS[bots]);
   return (

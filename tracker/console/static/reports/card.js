@@ -5,6 +5,7 @@ import { html } from "console/core/html";
 import { Icon, lazy } from "console/core/parts";
 import { isFilter, isPicture, titlesOf } from "console/reports/dimensions";
 import { MEASURES, RARE, groupOf } from "console/reports/measures";
+import { operatorsOf } from "console/reports/query";
 import { changeText, figureOf, othersText } from "console/reports/words";
 
 const WorldMap = lazy("console/reports/world-map", "WorldMap");
@@ -44,7 +45,7 @@ export function Card({ panels, panel, card, rows, until, measure, filters, actio
         rows: rows.rows,
         measure,
         until,
-        chosen: filters[groupOf(panel)] ?? [],
+        chosen: operatorsOf(filters[groupOf(panel)]).is ?? [],
         actions,
       }} />`
     }

@@ -4,28 +4,22 @@ import { useState } from "preact/hooks";
 import { html } from "console/core/html";
 import { Button, Tag } from "console/core/parts";
 import { setQuery } from "console/core/route";
-import { filterText } from "console/reports/dimensions";
+import { filterTexts } from "console/reports/dimensions";
+import { MEASURES } from "console/reports/measures";
 
-/** Those that are set, each with the way to remove it. */
+/** Those that are set, each with the way to change and to remove it. `onAdd` gets a dimension. */
 export function Chips({ report, names, onAdd, children }) {
-  const label = (name, key) => names.get(`${name} ${key}`) ?? key;
+  const chips = Object.entries(report.filters).flatMap(([name, filter]) =>
+    filterTexts(name, filter, report.tagOperator, (key) => names.get(`${name} ${key}`) ?? key).map(
+      ([parameter, text]) => ({ parameter, text, onOpen: () => onAdd(name) }),
+    ),
+  );
+  const having = havingWords(report.having);
+  if (having) chips.push({ parameter: "having", text: having, onOpen: () => onAdd() });
+  if (report.tests) chips.push({ parameter: "tests", text: "Only tests" });
   return html`<div class="filters chips">
-    ${Object.entries(report.filters).map(([name, values]) => {
-      const labels = values.map((key) => label(name, key));
-      return html`<${Tag}
-        key=${name}
-        onRemove=${() => setQuery({ [name]: null }, { replace: false })}
-      >
-        ${filterText(name, labels, report.tagOperator)}
-      <//>`;
-    })}
-    ${
-      report.tests &&
-      html`<${Tag} onRemove=${() => setQuery({ tests: null }, { replace: false })}>
-        Only tests
-      <//>`
-    }
-    <${Button} icon="filter" onClick=${onAdd}>Filter<//>
+    ${chips.map((chip) => html`<${Chip} key=${chip.parameter} ...${chip} />`)}
+    <${Button} icon="filter" onClick=${() => onAdd()}>Filter<//>
     <span class="end row">${children}</span>
   </div>`;
 }
@@ -37,4 +31,19 @@ export function useNames(data) {
     for (const [key, name] of Object.entries(found)) names.set(`${dimension} ${key}`, name);
   }
   return names;
+}
+
+function Chip({ parameter, text, onOpen }) {
+  const onRemove = () => setQuery({ [parameter]: null }, { replace: false });
+  return html`<${Tag} label=${text} ...${{ onRemove }}>
+    ${onOpen ? html`<button type="button" class="link" onClick=${onOpen}>${text}</button>` : text}
+  <//>`;
+}
+
+function havingWords(having) {
+  const words = Object.entries(having).flatMap(([measure, { min, max }]) => [
+    min !== undefined && `${MEASURES[measure][0].toLowerCase()} at least ${min}`,
+    max !== undefined && `${MEASURES[measure][0].toLowerCase()} at most ${max}`,
+  ]);
+  return words.length > 0 && `Rows with ${words.filter(Boolean).join(" and ")}`;
 }

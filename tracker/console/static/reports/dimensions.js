@@ -1,8 +1,11 @@
 /** The dimensions of reports, as the document names them, and the cards that show them. */
 
+import { OPERATORS, operatorsOf } from "console/reports/query";
+
 /**
  * The panels as the page has them: [name, title of a value, title of the panel, card, whether it
- * filters], the names of those that are pictures instead of rows, and all values of some dimensions.
+ * filters, and also by a text], the names of those that are pictures instead of rows, and all values
+ * of some dimensions.
  */
 const [PANELS, pictures, choices] = JSON.parse(document.getElementById("dimensions").textContent);
 
@@ -60,8 +63,22 @@ export function isFilter(dimension, key) {
   return isOwn(dimension) ? key !== "others" : dimension !== "link" || key !== "unknown";
 }
 
-/** Return a filter as text: "Country is Germany or France". */
-export function filterText(dimension, values, tagOperator) {
-  const areAll = dimension === "tag" && tagOperator === "AND";
-  return `${titlesOf(dimension)[0]} is ${values.join(areAll ? " and " : " or ")}`;
+/** Return the operators that a filter may have. */
+export function operatorsFor(dimension) {
+  const hasTexts =
+    isOwn(dimension) || PANELS.some(([name, , , , , also]) => also && name === dimension);
+  return OPERATORS.slice(0, hasTexts ? 4 : 2);
+}
+
+/**
+ * Return the texts of a filter, such as "Country is Germany or France", by the name in the URL. What
+ * a value is called, `label` knows.
+ */
+export function filterTexts(dimension, filter, tagOperator, label = String) {
+  const values = operatorsOf(filter);
+  const and = (operator) => dimension === "tag" && operator === "is" && tagOperator === "AND";
+  return OPERATORS.filter(([operator]) => values[operator]).map(([operator, end, words]) => [
+    dimension + end,
+    `${titlesOf(dimension)[0]} ${words} ${values[operator].map(label).join(and(operator) ? " and " : " or ")}`,
+  ]);
 }

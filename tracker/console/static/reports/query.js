@@ -36,6 +36,15 @@ export const BOTS = [
   ["only", "Only bots"],
 ];
 
+/** The operators of filters: their names in requests, the ends of names in the URL, and words. */
+export const OPERATORS = [
+  ["is", "", "is"],
+  ["is_not", ".not", "is not"],
+  ["contains", ".has", "contains"],
+  ["contains_not", ".hasnot", "does not contain"],
+];
+const END = /\.(not|has|hasnot)$/;
+
 const ROWS = 8;
 const ALL_COUNTRIES = 250;
 const HOURS_OF_WEEK = 168;
@@ -43,8 +52,8 @@ const MOST_DAYS_BY_HOUR = 31;
 
 /**
  * Return what the query of the URL asks for, as of the day `today`, filtered by `dimensions`:
- * {period, until, days, compare, interval, bots, tests, measure, panels, filters, tagOperator}.
- * What it does not know is left out.
+ * {period, until, days, compare, interval, bots, tests, measure, panels, filters, tagOperator,
+ * having}. What it does not know is left out.
  */
 export function readReport(query, { today, dimensions }) {
   const own = isDay(query.from) && isDay(query.to);
@@ -56,9 +65,11 @@ export function readReport(query, { today, dimensions }) {
   const [from, to] = [query.from, query.to].sort();
   const known = (options, value) => (options.some(([one]) => one === value) ? value : "");
   const filters = {};
-  for (const name of dimensions) {
-    const values = splitValues(query[name]);
-    if (values.length) filters[name] = values;
+  for (const name of new Set([...dimensions].map((one) => one.replace(END, "")))) {
+    const found = OPERATORS.map(([operator, end]) => [operator, splitValues(query[name + end])]);
+    const { is, ...others } = Object.fromEntries(found.filter(([, values]) => values.length));
+    if (Object.keys(others).length) filters[name] = is ? { is, ...others } : others;
+    else if (is) filters[name] = is;
   }
   const until = (isRolling(period) && known(LAST_DAYS, query.until)) || undefined;
   const days = own ? { from, to } : daysOf(period, until, today);
@@ -75,9 +86,26 @@ export function readReport(query, { today, dimensions }) {
     tests: query.tests === "only" ? "only" : undefined,
     measure: Object.hasOwn(MEASURES, query.measure ?? "") ? query.measure : "clicks",
     panels: splitValues(query.panels),
-    tagOperator: filters.tag && query.tagOperator === "AND" ? "AND" : undefined,
+    tagOperator: operatorsOf(filters.tag).is && query.tagOperator === "AND" ? "AND" : undefined,
     filters,
+    having: readHaving(query.having),
   };
+}
+
+/** Return a filter of a report, a list or an object, as values by operator. */
+export function operatorsOf(filter = {}) {
+  return Array.isArray(filter) ? { is: filter } : filter;
+}
+
+/** Return the changes of the URL that make this the filter by a dimension. */
+export function filterQuery(dimension, filter) {
+  const values = operatorsOf(filter);
+  return Object.fromEntries(
+    OPERATORS.map(([operator, end]) => [
+      dimension + end,
+      joinValues((values[operator] ?? []).filter(Boolean)),
+    ]),
+  );
 }
 
 /** Return the steps that are offered for days. */
@@ -87,7 +115,7 @@ export function intervalsFor(days) {
 
 /** Return the body of the request for a report. */
 export function requestOf(
-  { days, compare, interval, bots, tests, filters, tagOperator, panels, measure },
+  { days, compare, interval, bots, tests, filters, tagOperator, panels, measure, having },
   cards,
   fixed,
 ) {
@@ -95,6 +123,7 @@ export function requestOf(
     .map((one) => shownPanel(panels, one))
     .map((panel) => ({
       groupBy: groupOf(panel),
+      having: panel === "hour_of_week" ? undefined : havingOf(panel, having),
       limit: panel === "map" ? ALL_COUNTRIES : panel === "hour_of_week" ? HOURS_OF_WEEK : ROWS,
       sort: panel === "hour_of_week" ? "key" : `-${measureOf(panel, measure)}`,
       // These pictures show no change. That of 168 hours is half of the answer.
@@ -143,8 +172,9 @@ export function panelsText(chosen, panels, panel) {
   return joinValues(panel === panels[0] ? others : [...others, panel]);
 }
 
-/** Return the filters of a dimension as the text for the URL, once a value is switched. */
-export function switched(values = [], key) {
+/** Return the wanted values of a filter as the text for the URL, once one is switched. */
+export function switched(filter, key) {
+  const { is: values = [] } = operatorsOf(filter);
   return joinValues(values.includes(key) ? values.filter((one) => one !== key) : [...values, key]);
 }
 
@@ -190,4 +220,10 @@ export function havingText(having) {
     max !== undefined && `${measure}<=${max}`,
   ]);
   return conditions.filter(Boolean).join();
+}
+
+/** Return the conditions on measures that the rows of a panel have; undefined without any. */
+export function havingOf(panel, having) {
+  const found = Object.entries(having).filter(([name]) => measureOf(panel, name) === name);
+  return found.length ? Object.fromEntries(found) : undefined;
 }
