@@ -44,7 +44,11 @@ class Scene(NamedTuple):
             first=first,
             last=last,
             group_by=group_by,
-            filters=filters,
+            **(
+                filters
+                if "excluded" in filters or "containing" in filters
+                else {"filters": filters}
+            ),
         )
         async with profiled(self.services.stores.mongodb.database) as rows:
             report = await self.services.reports.reports.run(query)
@@ -114,6 +118,10 @@ async def test_a_report_of_links_reads_a_document_for_each_day_and_slot_of_each(
     # The index alone tells which links have the tag.
     assert read == {"links": 0, "rollups": 2 * DAYS * DRAIN_NUMBERS}
     assert await scene.read("link", link=two) == {"links": 2, "rollups": 2 * DAYS * DRAIN_NUMBERS}
+    # Without few links, those of the account are counted as any that are crossed.
+    await scene.read("country", excluded={"tag": [scene.tag_id]})
+    later = {"links": 0, "rollups": DAYS * DRAIN_NUMBERS, "joint_counts": 2 * DAYS}
+    assert await scene.read("country", excluded={"tag": [scene.tag_id]}) == later
     # And two links to know their tags, one tag to know its name.
     assert await scene.read("tag", link=two) == {
         "rollups": 2 * DAYS * DRAIN_NUMBERS,
@@ -147,6 +155,7 @@ async def test_later_reports_read_two_documents_for_each_day_and_its_rollups(
         ("referrer", {}),
         ("weekday", {"utm_source": ["none"]}),
         ("device", {"domain": ["tracker.test"]}),
+        ("browser", {"excluded": {"device": ["tv"]}, "containing": {"domain": ["tracker"]}}),
     ]
     for group_by, filters in crossed:
         await scene.read(group_by, **filters)

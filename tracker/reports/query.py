@@ -104,8 +104,10 @@ class ReportQuery(msgspec.Struct, frozen=True, kw_only=True):
         if within is None:
             return self
         tags, all_tags = tags_within(within, self.filters.get(TAG, ()), self.all_tags)
-        filters = {**self.filters, TAG: tags}
-        return replace(self, filters=filters, all_tags=all_tags, within=within)
+        filters, excluded = {**self.filters, TAG: tags}, {**self.excluded}
+        if TAG in excluded:  # other tags tell nothing of these links
+            excluded[TAG] = [one for one in excluded[TAG] if one in within]
+        return replace(self, filters=filters, excluded=excluded, all_tags=all_tags, within=within)
 
     @property
     def filtered_by(self) -> frozenset[str]:

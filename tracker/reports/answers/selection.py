@@ -105,7 +105,7 @@ async def _conditions(run: ReportRun, query: ReportQuery) -> Mapping[str, Condit
 
 
 async def _links(run: ReportRun, query: ReportQuery) -> Sequence[UUID] | None:
-    """Return the links that pass the filters by link and tag, but for those that are refused.
+    """Return the links that pass the filters by link and tag, refused ones too.
 
     Other accounts' ids are harmless: counts match the account too.
     """
