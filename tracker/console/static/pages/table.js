@@ -58,6 +58,11 @@ export default function TablePage() {
     const values = inUrl.switched(report.filters[dimension], key);
     setQuery({ [dimension]: values }, { replace: false, stay: true });
   };
+  const [dimension, setDimension] = useState();
+  const onFilterBy = (one) => {
+    setDimension(one);
+    setOpen("filter");
+  };
   const onClose = () => setOpen(null);
   const shared = {
     ...inUrl.sharedReport(report, [], {}),
@@ -68,7 +73,7 @@ export default function TablePage() {
   return html`
     <${PageHeader} title="Table" />
     <${Controls} ...${{ report, answer, step }} series=${false} />
-    <${Chips} ...${{ report, names, onAdd: () => setOpen("filter") }}>
+    <${Chips} ...${{ report, names, onAdd: onFilterBy }}>
       ${can("views:read") && opener("views", "Views")}
       ${can("shares:write") && !report.tests && opener("share", "Share")}
       <${Button} icon="download" busy=${saving} onClick=${save}>CSV<//>
@@ -84,7 +89,7 @@ export default function TablePage() {
     <p class="hint">${answer.data && comparedText(answer.data)}</p>
     ${
       open === "filter" &&
-      html`<${FilterDialog} ...${{ report, names, onClose, dimensions: filterable }} />`
+      html`<${FilterDialog} ...${{ report, names, onClose, dimension, dimensions: filterable }} />`
     }
     ${open === "views" && html`<${ViewsDialog} onClose=${onClose} />`}
     ${
