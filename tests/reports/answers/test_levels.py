@@ -10,10 +10,12 @@ from tests.reports.answers.test_costs import enter
 from tests.reports.counted import Counted
 from tests.reports.history import History, made
 from tracker.reports.answers.compared import read_detailed
-from tracker.reports.answers.levels import narrowed
+from tracker.reports.answers.levels import read_cross_table
+from tracker.reports.answers.rows import SEPARATOR
+from tracker.reports.answers.selection import narrowed
 from tracker.reports.comparison import DayComparison
 from tracker.reports.periods import DayRange
-from tracker.reports.query import Measures, Report, ReportQuery
+from tracker.reports.query import Bound, Measures, Report, ReportQuery
 from tracker.service.services import Services
 
 MANY_TAGS = ("tag",)
@@ -110,3 +112,43 @@ async def test_rows_below_are_compared_with_those_of_their_counterpart(
                 above = found.previous_rows[way[number + 1].parents[-1]]
                 compared += above.clicks > 0
     assert compared > 5
+
+
+async def test_a_file_has_the_rows_of_all_levels_each_above_its_own(services: Services) -> None:
+    random = Random(55)
+    history = await made(services, random)
+    for number, first in enumerate(GROUPS):
+        if number == len(GROUPS) // 2:
+            await enter(services, history, random, 60)
+        query = replace(drawn_levels(random, history, first), tests="exclude")
+        other = drawn(random, history, query.group_by)
+        days = DayRange(other.first, other.last)
+        comparison = random.choice([None, DayComparison(DayRange(query.first, query.last), days)])
+        if comparison is None and random.random() < 0.5:
+            query = replace(query, having=[Bound("clicks", least=Decimal(3))])
+        async with services.reports.reports.begin(history.account_id) as run:
+            table = await read_cross_table(run, query, comparison)
+        found, before = table.piece(0, len(table.paths))
+        below: dict[str, list[tuple[str, Measures, Measures | None]]] = {}
+        for row in found:
+            parent, _, key = row.key.rpartition(SEPARATOR)
+            previous = None if before is None else before[row.key]
+            below.setdefault(parent, []).append((key, row.measures, previous))
+        parents = ["", *(row.key for row in found)]
+        assert list(below) == [one for one in parents if one in below]
+        for parent in random.sample(parents, min(4, len(parents))):
+            keys = parent.split(SEPARATOR) if parent else []
+            if len(keys) == len(query.levels):
+                continue
+            at = replace(query, parents=keys, group_by=query.levels[len(keys)])
+            async with services.reports.reports.begin(history.account_id) as run:
+                page = await read_detailed(run, at, None, comparison)
+            expected = [
+                (
+                    row.key,
+                    row.measures,
+                    None if page.previous_rows is None else page.previous_rows[row.key],
+                )
+                for row in page.report.rows
+            ]
+            assert below.get(parent, []) == expected, (at, comparison)

@@ -1,5 +1,8 @@
 """Cross tables: `groupBy` with several dimensions, each a level of rows below those before."""
 
+import csv
+import io
+import json
 from typing import Any
 
 from tests.web.client import Client
@@ -61,3 +64,33 @@ async def test_a_broken_rule_is_named_with_its_field(
     body = {"accountId": str(world.account.id), "dateRange": days(0, 3), **fields}
     response = await world.api.post("/api/reports", **body)
     assert (response.status, response.error[: len(error)]) == (400, error)
+
+
+async def test_a_file_has_a_column_for_the_key_and_the_name_of_each_level(
+    services: Services, client: Client
+) -> None:
+    scene = await reported(services, client)
+    asked = {
+        "accountId": str(scene.history.account_id),
+        "dateRange": days(0, 3),
+        "groupBy": ["country", "device"],
+        "columns": ["clicks"],
+        "sort": "name",
+        "compare": "previous_period",
+    }
+    response = await scene.api.post("/api/reports", **asked, format="csv")
+    rows = list(csv.DictReader(io.StringIO(response.body.decode())))
+    assert list(rows[0]) == [
+        *("key1", "name1", "key2", "name2", "clicks", "previous.clicks", "change.clicks")
+    ]
+    expected = []
+    for row in (await scene.report(**asked))["rows"]:
+        expected.append((row["key"], row["name"], "", "", str(row["clicks"])))
+        for below in (await scene.report(**asked, parents=[row["key"]]))["rows"]:
+            path = (row["key"], row["name"], below["key"], below["name"])
+            expected.append((*path, str(below["clicks"])))
+    assert [tuple(row.values())[:5] for row in rows] == expected
+    response = await scene.api.post("/api/reports/export", **asked, format="ndjson")
+    first, second, *_ = map(json.loads, response.body.splitlines())
+    assert (first["key"], first["key1"], first.get("key2")) == ("FR", "FR", None)
+    assert (second["name"], second["name1"], second["name2"]) == ("Desktop", "France", "Desktop")

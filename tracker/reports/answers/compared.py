@@ -22,6 +22,7 @@ from tracker.reports.answers.one_report import (
     read_whole,
 )
 from tracker.reports.answers.rows import PreviousRows
+from tracker.reports.answers.selection import narrowed
 from tracker.reports.arrays import np
 from tracker.reports.comparison import DayComparison, OtherDays
 from tracker.reports.joint_counts.report_run import ReportRun
@@ -73,6 +74,7 @@ class DetailedReport(msgspec.Struct, frozen=True, kw_only=True):
 async def read_detailed(
     run: ReportRun, query: ReportQuery, interval: Interval | None, comparison: DayComparison | None
 ) -> DetailedReport:
+    query = narrowed(run.scope, query)
     days = None if comparison is None else await other_days(run, comparison)
     count = 0 if days is None else 1 + previous_parts(interval, days)
     run.progress.expect(1 + (interval is not None) + count)
@@ -157,7 +159,7 @@ async def read_previous_rows(run: ReportRun, query: ReportQuery, days: OtherDays
     # The report searches in its own keys, and has its own conditions.
     other = _of_parents(run, query, days.of(replace(query, search=None, having=())))
     rows = await read_rows(run, "compare", other)
-    paired = _paired(run.scope.calendar, query.group_by, query, other)
+    paired = paired_keys(run.scope.calendar, query.group_by, query, other)
     found = await in_thread_if_large(len(rows.keys), PreviousRows, rows, paired)
     run.memory.shrink_to(taken + found.bytes())
     return found
@@ -167,12 +169,12 @@ def _of_parents(run: ReportRun, query: ReportQuery, other: ReportQuery) -> Repor
     """Return the query of other days with the counterparts of its parents."""
     parents = []
     for name, key in zip(query.levels, query.parents, strict=False):
-        paired = _paired(run.scope.calendar, name, query, other)
+        paired = paired_keys(run.scope.calendar, name, query, other)
         parents.append(key if paired is None else paired.get(key, _NO_COUNTERPART))
     return replace(other, parents=parents)
 
 
-def _paired(
+def paired_keys(
     calendar: Calendar, group_by: str, query: ReportQuery, other: ReportQuery
 ) -> Mapping[str, str] | None:
     """Return the counterparts of the keys of time; None for other dimensions.

@@ -10,15 +10,15 @@ from msgspec.structs import replace
 
 from tracker.ids import id_text
 from tracker.reports import arrays, columns
-from tracker.reports.answers.costs import cost_parts
-from tracker.reports.answers.currencies import other_currencies
+from tracker.reports.answers.costs import CostParts, cost_parts
+from tracker.reports.answers.currencies import by_currency, other_currencies
 from tracker.reports.answers.cut_reading import CutReading
-from tracker.reports.answers.levels import of_parents
 from tracker.reports.answers.names import NamedRows, named_rows, rows_with_text
 from tracker.reports.answers.reading import Reading
 from tracker.reports.answers.rows import PreviousRows, ReportRows, rows_of, totals_of
-from tracker.reports.answers.selection import selection_of
+from tracker.reports.answers.selection import of_parents, selection_of
 from tracker.reports.answers.tags import by_tag
+from tracker.reports.columns import Columns
 from tracker.reports.dimensions import TAG
 from tracker.reports.joint_counts.report_run import ReportRun
 from tracker.reports.periods import DayRange, Interval, step_keys
@@ -32,6 +32,14 @@ class Series(NamedTuple):
 
     steps: Sequence[Step]
     totals: Measures
+
+
+class Counts(NamedTuple):
+    """The counts of a query with the parts of its `costs`, and those in other currencies."""
+
+    table: Columns
+    crossed: Columns | None
+    costs: CostParts | None
 
 
 async def read_page(
@@ -92,20 +100,26 @@ async def read_series(run: ReportRun, name: str, query: ReportQuery, interval: I
     return Series(series_of(measures, steps, interval), totals)
 
 
-async def found_rows(
-    run: ReportRun, query: ReportQuery, previous: PreviousRows | None = None
-) -> tuple[ReportRows, Measures]:
-    """Return the rows that pass filters, search and conditions, in no order, and the totals."""
+async def read_counts(run: ReportRun, query: ReportQuery) -> Counts:
     await arrays.load()
     # Tests have no rollups to cut.
     read = CutReading if query.until is not None and query.tests != "only" else Reading
     selection = await selection_of(run, query)
     reading = read(run, query, selection)
     table = await reading.table()
-    others = await other_currencies(run, query, read, selection, table)
+    crossed = await by_currency(run, query, read, selection, table)
     costs = await cost_parts(run, query, read, reading.names)
     if costs is not None:
         table = columns.joined([table, costs.table], reading.names)
+    return Counts(table, crossed, costs)
+
+
+async def found_rows(
+    run: ReportRun, query: ReportQuery, previous: PreviousRows | None = None
+) -> tuple[ReportRows, Measures]:
+    """Return the rows that pass filters, search and conditions, in no order, and the totals."""
+    table, crossed, costs = await read_counts(run, query)
+    others = await other_currencies(run, query, crossed)
     table = await of_parents(run, query, table)
     keyed = await by_tag(run, table, query.within) if query.group_by == TAG else table
     rows = await in_thread_if_large(

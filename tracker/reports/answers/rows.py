@@ -40,6 +40,9 @@ _NO_MONEY: Final = Decimal(0)
 _LAST: Final = frozenset(NO_KEY.values())
 """Keys that come last among equal figures."""
 
+SEPARATOR: Final = "\0"
+"""Stands between the keys of a row in a cross table, which has those above it too."""
+
 _SORTED_AT_ONCE: Final = 5000
 """Rows of one sort, which takes milliseconds and lets no other thread run. Strangers can make two
 million rows with made-up campaign names, and sorting them would take seconds."""
@@ -133,8 +136,9 @@ class ReportRows:
     def _by_key(self, numbers: Codes, at_most: int) -> Codes:
         """Return the first of these numbers in the order of their keys, with _LAST at the end."""
         key_of, candidates = self.keys.__getitem__, numbers.tolist()
-        last = sorted((one for one in candidates if key_of(one) in _LAST), key=key_of)
-        first = _first([one for one in candidates if one not in last], key_of, at_most)
+        last = sorted((one for one in candidates if _is_last(key_of(one))), key=key_of)
+        known = set(last)
+        first = _first([one for one in candidates if one not in known], key_of, at_most)
         return np.array([*first, *last][:at_most], np.int64)
 
     def page(self, first: int, size: int) -> "ReportRows":
@@ -160,6 +164,10 @@ class ReportRows:
             {name: one[chosen] for name, one in self._measures.items()},
             self._currencies,
         )
+
+
+def _is_last(key: str) -> bool:
+    return key.rpartition(SEPARATOR)[2] in _LAST
 
 
 class PreviousRows:
@@ -201,7 +209,11 @@ def rows_of(
     host: str,
 ) -> ReportRows:
     """Return the rows that are not all zeros."""
-    found = keyed(table, group_by, scope, host)
+    return rows_by(keyed(table, group_by, scope, host), group_by, bots)
+
+
+def rows_by(found: Columns, group_by: str, bots: Bots) -> ReportRows:
+    """Return the rows of a table by one column, those that are not all zeros."""
     column = found.dimensions[group_by]
     measures = _of_bots(found, bots)
     shown = np.zeros(found.rows, bool)

@@ -5,6 +5,7 @@ from itertools import repeat
 from typing import Final
 from uuid import UUID
 
+from tracker.errors import BadRequest
 from tracker.ids import id_text
 from tracker.reports import limits
 from tracker.reports.arrays import np
@@ -23,15 +24,19 @@ TagsOfLinks = Mapping[str, Sequence[str]]
 
 
 async def by_tag(run: ReportRun, table: Columns, within: Collection[UUID] | None) -> Columns:
-    """Return the counts of each link once for each of its tags, or of those `within` a limit."""
+    """Return the counts of each link once for each of its tags, as below."""
     names = [name for name in (LINK, CURRENCY) if name in table.dimensions]
-    repeated = await repeated_by_tag(run, table.by(names))
-    return repeated if within is None else repeated.where(TAG, frozenset(map(str, within)))
+    return await repeated_by_tag(run, table.by(names), within)
 
 
-async def repeated_by_tag(run: ReportRun, table: Columns) -> Columns:
-    """Return the rows of each link once for each of its tags, with a column of tags."""
-    return await in_thread_if_large(table.rows, _repeated, table, await _tags(run, table))
+async def repeated_by_tag(
+    run: ReportRun, table: Columns, within: Collection[UUID] | None = None
+) -> Columns:
+    """Return the rows of each link once for each of its tags, or of those `within` a limit, with a
+    column of tags.
+    """
+    found = await in_thread_if_large(table.rows, _repeated, table, await _tags(run, table))
+    return found if within is None else found.where(TAG, frozenset(map(str, within)))
 
 
 async def with_tag(run: ReportRun, table: Columns, tag: str) -> Columns:
@@ -66,7 +71,11 @@ def _ids(texts: Sequence[str]) -> list[StoredId]:
 
 
 def _repeated(table: Columns, tags_of: TagsOfLinks) -> Columns:
+    """Raises BadRequest if that makes too many rows."""
     tags_of_rows = [tags_of.get(link, ()) for link in table.dimensions[LINK].in_rows()]
+    if sum(map(len, tags_of_rows)) > limits.MAX_ROWS:
+        rule = f"more than {limits.MAX_ROWS:,} values of tags; ask for fewer days"
+        raise BadRequest(f"report: these days have {rule}")
     rows = [number for number, tags in enumerate(tags_of_rows) for _ in tags]
     repeated = table.of_rows(np.array(rows, np.int64))
     return repeated.with_column(TAG, column_of([tag for tags in tags_of_rows for tag in tags]))

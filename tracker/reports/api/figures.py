@@ -175,6 +175,22 @@ class ReportRow(ReportTotals):
     name: Annotated[str, Meta(description="name of the group, for people")]
 
 
+_Level = str | UnsetType
+
+
+class FileRow(ReportRow, kw_only=True):
+    """A row of a file. Those of a cross table have the keys and names of the rows above them too,
+    from the outermost on.
+    """
+
+    key1: _Level = UNSET
+    name1: _Level = UNSET
+    key2: _Level = UNSET
+    name2: _Level = UNSET
+    key3: _Level = UNSET
+    name3: _Level = UNSET
+
+
 class ReportStep(ReportMeasures):
     """A step of a series: its key, and the fields of ReportMeasures."""
 

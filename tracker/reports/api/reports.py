@@ -10,7 +10,9 @@ from msgspec.structs import replace
 from tracker.errors import BadRequest
 from tracker.links.hostnames import canonical_hostname
 from tracker.reports.answers.compared import DetailedReport, read_all_rows, read_detailed
+from tracker.reports.answers.levels import read_cross_table
 from tracker.reports.answers.names import filter_names
+from tracker.reports.answers.rows import SEPARATOR
 from tracker.reports.answers.selection import resolved
 from tracker.reports.api.answer import (
     ChosenColumns,
@@ -22,6 +24,7 @@ from tracker.reports.api.answer import (
 from tracker.reports.api.figures import (
     MEASURE_FIELDS,
     AccountCurrency,
+    FileRow,
     ReportRow,
     ReportStep,
     ReportTotals,
@@ -95,10 +98,27 @@ async def all_rows(
     with reports.memory.reserve(call.account_id) as reservation:
         async with reports.begin(call.account_id, reservation=reservation) as run:
             query = resolved(run.scope, query)
-            report, previous = await read_all_rows(run, query, body.comparison())
+            if query.levels:
+                table = await read_cross_table(run, query, body.comparison())
+            else:
+                report, previous = await read_all_rows(run, query, body.comparison())
+        if query.levels:
+            for first in range(0, len(table.paths), PIECE_ROWS):
+                found = chosen.rows(*table.piece(first, PIECE_ROWS))
+                yield list(map(_row_of_levels, found))
+            return
         for first in range(0, len(report.keys), PIECE_ROWS):
             rows = report.piece(first, PIECE_ROWS)
             yield chosen.rows(rows, None if previous is None else previous.of(rows))
+
+
+def _row_of_levels(row: ReportRow) -> FileRow:
+    found = FileRow(**{name: getattr(row, name) for name in row.__struct_fields__})
+    levels = zip(row.key.split(SEPARATOR), row.name.split(SEPARATOR), strict=True)
+    for number, (found.key, found.name) in enumerate(levels, 1):
+        setattr(found, f"key{number}", found.key)
+        setattr(found, f"name{number}", found.name)
+    return found
 
 
 def _columns(call: ReportCall[Nothing, RowsRequest]) -> list[str]:
@@ -108,7 +128,9 @@ def _columns(call: ReportCall[Nothing, RowsRequest]) -> list[str]:
     compared = [] if body.compare is UNSET else ["previous", "change"]
     points = ["change.conversionRatePoints"] if compared and "conversionRate" in measures else []
     others = [f"{part}.{one}" for part in compared for one in measures]
-    return ["key", "name", *measures, *currencies, *others, *points]
+    levels = [""] if isinstance(body.group_by, str) else range(1, 1 + len(body.group_by))
+    keys = [f"{one}{level}" for level in levels for one in ("key", "name")]
+    return [*keys, *measures, *currencies, *others, *points]
 
 
 @endpoint(
@@ -126,7 +148,7 @@ def _columns(call: ReportCall[Nothing, RowsRequest]) -> list[str]:
     export=Export(
         "report",
         "Export all rows of a report, as CSV or NDJSON",
-        ReportRow,
+        FileRow,
         all_rows,
         _columns,
         without=("interval", "parents"),
