@@ -1,18 +1,21 @@
 """`/api/shared`: anyone with the link of a share reads its report, and nothing else."""
 
 from typing import Annotated, Final
+from uuid import UUID
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType, field
 
 from tracker.clock import iso, now
-from tracker.errors import ErrorCode, Unauthorized
+from tracker.errors import BadRequest, ErrorCode, Unauthorized
 from tracker.reports.answers.names import filter_names
 from tracker.reports.api.figures import MeasureName
 from tracker.reports.api.filters import BotsIn, TagOperator, in_words
-from tracker.reports.api.overview import OverviewFigures, overview
+from tracker.reports.api.groups import Parents
+from tracker.reports.api.overview import CreateOverview, OverviewFigures, overview
 from tracker.sharing.api.hidden_links import hide_links
 from tracker.sharing.api.shared_report import SharedReport, ShownPanels
+from tracker.sharing.api.shared_tables import MAX_TABLES, SharedTable, read_table
 from tracker.sharing.services import SharingServices
 from tracker.sharing.shares import Share
 from tracker.web.call import Nothing, PublicCall
@@ -36,11 +39,30 @@ class OpenShare(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
         ]
         | UnsetType
     ) = UNSET
+    table: (
+        Annotated[
+            int,
+            Meta(ge=0, le=MAX_TABLES - 1, description="unfolds this one; panels are left out"),
+        ]
+        | UnsetType
+    ) = UNSET
+    parents: Parents = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        if self.parents and self.table is UNSET:
+            raise ValueError("parents: only with table")
+
+    @property
+    def is_opening(self) -> bool:
+        return self.measure is UNSET and self.table is UNSET
 
 
 class SharedAnswer(OverviewFigures, kw_only=True):
     """The report of a share. Links are numbered by rank unless it shows their names."""
 
+    tables: (
+        Annotated[list[SharedTable], Meta(description="all, or the one to unfold")] | UnsetType
+    ) = UNSET
     name: str
     expires_at: Timestamp | None = field(name="expiresAt")
     filters: Annotated[
@@ -79,7 +101,7 @@ async def read(call: PublicCall[SharingServices, Nothing, OpenShare]) -> SharedA
     share = await services.shares.open(body.token)
     await _check_password(call, share)
     answer = await _read(call, share)
-    services.share_opens.count(share.id, int(isinstance(body.measure, UnsetType)))
+    services.share_opens.count(share.id, int(body.is_opening))
     return answer
 
 
@@ -93,6 +115,9 @@ async def _read(
         today = (await services.accounts.time_zones.find(account_id)).day_of(now())
         wanted = report.overview(account_id, today, measure)
         within = frozenset(share.tags) or None
+        tables = await _tables(call, report, wanted, within)
+        if not isinstance(call.body.table, UnsetType):
+            wanted.panels = []
         found = await overview(services.reports, account_id, wanted, report.hidden, within)
         reads, values = call.web.mongodb.reads, wanted.filters.named_values()
         named = await filter_names(reads, account_id, values, within)
@@ -109,8 +134,29 @@ async def _read(
         bots=wanted.bots,
         measure=report.own_measure,
         shown=report.shown,
+        tables=tables or UNSET,
         **{name: getattr(found, name) for name in found.__struct_fields__},
     )
+
+
+async def _tables(
+    call: PublicCall[SharingServices, Nothing, OpenShare],
+    report: SharedReport,
+    wanted: CreateOverview,
+    within: frozenset[UUID] | None,
+) -> list[SharedTable]:
+    """Return the first rows of all tables, or those that the call unfolds."""
+    body, tables = call.body, report.tables
+    if not isinstance(body.table, UnsetType):
+        tables = tables[body.table : body.table + 1]
+        if not tables:
+            raise BadRequest(f"table: the share has {len(report.tables)}")
+        if len(body.parents) >= len(tables[0].group_by):
+            raise BadRequest("parents: the rows of the last level have none below them")
+    elif not body.is_opening:
+        return []
+    of = call.services.reports, wanted
+    return [await read_table(*of, one, body.parents, report.hidden, within) for one in tables]
 
 
 async def _check_password(

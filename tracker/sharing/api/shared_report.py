@@ -24,6 +24,7 @@ from tracker.reports.api.schema import Compare, DateRange, IntervalIn, sorted_by
 from tracker.reports.dimensions import FILTER_NAMES, OF_EVENTS, PICTURES
 from tracker.reports.periods import DayRange, RollingPeriod, days_of
 from tracker.reports.query import GroupBy
+from tracker.sharing.api.shared_tables import MAX_TABLES, ShareTable
 from tracker.web.limits import MAX_PANELS, MAX_REPORT_DAYS
 
 _WORST_DAY = date(2029, 3, 1)
@@ -79,6 +80,10 @@ class SharedReport(msgspec.Struct, forbid_unknown_fields=True, kw_only=True, omi
     ] = field(default_factory=list)
     measure: Measure | UnsetType = UNSET
     shown: ShownPanels | UnsetType = UNSET
+    tables: Annotated[
+        list[ShareTable],
+        Meta(max_length=MAX_TABLES, description="cross tables, whose rows readers unfold"),
+    ] = field(default_factory=list)
     costs: Annotated[bool, Meta(description="true: costs and profit are shown too")] = False
 
     def __post_init__(self) -> None:
@@ -87,6 +92,8 @@ class SharedReport(msgspec.Struct, forbid_unknown_fields=True, kw_only=True, omi
         if self.until_yesterday is not UNSET and self.last_days is UNSET:
             raise ValueError("untilYesterday: only with lastDays")
         self._check_shown()
+        for number, table in enumerate(self.tables):
+            table.check(f"tables[{number}]", self.compare is not UNSET)
         if self.filters.tests == "only":
             raise ValueError("filters.tests: a share shows no tests")
         self.overview(new_id(), _WORST_DAY)

@@ -60,6 +60,8 @@ class CreateShare(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
 
     def __post_init__(self) -> None:
         self.name = trimmed("name", self.name, MAX_SHARE_NAME_CHARACTERS)
+        if not self.show_link_names and any("link" in one.group_by for one in self.report.tables):
+            raise ValueError("report.tables: link only with show_link_names")
         if self.password is not None:
             check_new_password(self.password)
         if self.expires_at is not None:
@@ -189,6 +191,9 @@ async def _check_own_parameters(call: SharingCall[Nothing, Any], report: SharedR
     resolved(scope, shown.query(call.account_id))
     for number, panel in enumerate(shown.panels):
         scope.dimension_of(f"panels[{number}].groupBy", panel.group_by)
+    for number, table in enumerate(report.tables):
+        for level, name in enumerate(table.group_by):
+            scope.dimension_of(f"tables[{number}].groupBy[{level}]", name)
 
 
 def _check_may_read(principal: Principal, body: CreateShare) -> None:
@@ -222,10 +227,12 @@ def _in_short(report: SharedReport) -> dict[str, Any]:
     sent = as_sent(fields.get("filters", {}))
     filters = {name: values for name, values in sent.items() if values}
     panels = [panel["groupBy"] for panel in fields.get("panels", [])]
+    tables = [" > ".join(table["groupBy"]) for table in fields.get("tables", [])]
     others = ("bots", "compare", "interval", "measure", "shown", "tagOperator")
     return {
         "panels": panels,
         "filters": filters,
+        **({"tables": tables} if tables else {}),
         **{name: fields[name] for name in others if name in fields},
     }
 
