@@ -2,15 +2,13 @@
 
 from collections import Counter
 from datetime import timedelta
-from pathlib import Path
 from urllib.parse import urlsplit
 
 from playwright.async_api import Page, Request, expect
 
-from tests.console.accessibility import NARROW, assert_accessible
 from tests.console.conftest import OpenConsole, OpenPage
 from tests.console.people import sign_in
-from tests.console.report_queries import IPHONE, query_of, share
+from tests.console.report_queries import IPHONE, query_of
 from tests.conversions.scene import applied
 from tests.factories import CHROME, create_link, make_click
 from tracker.accounts.accounts import Account
@@ -119,12 +117,12 @@ async def test_rows_unfold_by_keyboard_and_have_an_order_columns_and_conditions(
         await expect(table.get_by_role("columnheader", name="Payout")).to_have_count(1)
 
 
-async def test_a_table_is_filtered_from_its_cells_saved_downloaded_and_shared(
-    open_page: OpenPage, services: Services, account: Account, tmp_path: Path
+async def test_a_table_is_filtered_from_its_cells_and_saved(
+    open_page: OpenPage, services: Services, account: Account
 ) -> None:
     await two_weeks(services, account)
     query = "period=7d&levels=link,device,utm_source&columns=clicks,payout&having=clicks%3E%3D2"
-    async with open_page() as (page, _), open_page(viewport=NARROW) as (client, _):
+    async with open_page() as (page, _):
         await sign_in(services, page, account.id)
         await page.goto(f"/console/table?{query}&country=DE")
         await page.get_by_role("button", name="Spring by device").click()
@@ -143,28 +141,6 @@ async def test_a_table_is_filtered_from_its_cells_saved_downloaded_and_shared(
         await dialog.get_by_role("link", name="Sources").click()
         await expect(page.get_by_role("heading", name="Table")).to_be_visible()
         await expect(page.get_by_label("Level 2")).to_have_value("device")
-        async with page.expect_download() as downloading:
-            await page.get_by_role("button", name="CSV").click()
-        await (await downloading.value).save_as(tmp_path / "table.csv")
-        rows = [row.split(",") for row in (tmp_path / "table.csv").read_text().splitlines()]
-        columns = [rows[0].index(name) for name in ("name1", "name2", "name3", "clicks")]
-        assert [[row[column] for column in columns] for row in rows[1:]] == [
-            ["Spring", "", "", "5"],
-            ["Spring", "Mobile", "", "3"],
-            ["Spring", "Mobile", "mail", "3"],
-            ["Spring", "Desktop", "", "2"],
-            ["Spring", "Desktop", "social", "2"],
-        ]
-        assert {"value", "cost"}.isdisjoint(rows[0])
-        await client.goto(await share(page, "Sources"))
-        await client.get_by_role("button", name="Link 1 by device").click()
-        await client.get_by_role("button", name="Mobile by utm source").click()
-        row = client.get_by_role("row", name="mail")
-        await expect(row).to_contain_text("3")
-        await expect(row.get_by_role("button")).to_have_count(0)
-        assert "Spring" not in await client.content()
-        await assert_accessible(client)
-        assert await client.evaluate("document.documentElement.scrollWidth") <= NARROW["width"]
 
 
 async def test_the_overview_shows_what_gained_and_lost_most_within_its_request(
@@ -179,7 +155,7 @@ async def test_the_overview_shows_what_gained_and_lost_most_within_its_request(
         await expect(gained.locator("li").first).to_contain_text("Germany")
         await expect(lost.locator("li")).to_have_count(1)
         await expect(lost.locator("li")).to_contain_text("France")
-        await expect(lost.locator("li")).to_contain_text("67%")
+        await expect(lost.locator("li")).to_contain_text("66.7%")
         asked = requests_of(page)
         await page.get_by_label("Gained and lost by").select_option("device")
         await expect(gained.locator("li").first).to_contain_text("Desktop")
