@@ -2,13 +2,15 @@
 
 from collections import Counter
 from datetime import timedelta
+from pathlib import Path
 from urllib.parse import urlsplit
 
 from playwright.async_api import Page, Request, expect
 
+from tests.console.accessibility import NARROW, assert_accessible
 from tests.console.conftest import OpenConsole, OpenPage
 from tests.console.people import sign_in
-from tests.console.report_queries import IPHONE, query_of
+from tests.console.report_queries import IPHONE, query_of, share
 from tests.conversions.scene import applied
 from tests.factories import CHROME, create_link, make_click
 from tracker.accounts.accounts import Account
@@ -117,12 +119,12 @@ async def test_rows_unfold_by_keyboard_and_have_an_order_columns_and_conditions(
         await expect(table.get_by_role("columnheader", name="Payout")).to_have_count(1)
 
 
-async def test_a_table_is_filtered_from_its_cells_and_saved(
-    open_page: OpenPage, services: Services, account: Account
+async def test_a_table_is_filtered_from_its_cells_saved_downloaded_and_shared(
+    open_page: OpenPage, services: Services, account: Account, tmp_path: Path
 ) -> None:
     await two_weeks(services, account)
     query = "period=7d&levels=link,device,utm_source&columns=clicks,payout&having=clicks%3E%3D2"
-    async with open_page() as (page, _):
+    async with open_page() as (page, _), open_page(viewport=NARROW) as (client, _):
         await sign_in(services, page, account.id)
         await page.goto(f"/console/table?{query}&country=DE")
         await page.get_by_role("button", name="Spring by device").click()
@@ -141,6 +143,27 @@ async def test_a_table_is_filtered_from_its_cells_and_saved(
         await dialog.get_by_role("link", name="Sources").click()
         await expect(page.get_by_role("heading", name="Table")).to_be_visible()
         await expect(page.get_by_label("Level 2")).to_have_value("device")
+        async with page.expect_download() as downloading:
+            await page.get_by_role("button", name="CSV").click()
+        await (await downloading.value).save_as(tmp_path / "table.csv")
+        rows = [row.split(",") for row in (tmp_path / "table.csv").read_text().splitlines()]
+        columns = [rows[0].index(name) for name in ("name1", "name2", "name3", "clicks")]
+        assert [[row[column] for column in columns] for row in rows[1:]] == [
+            ["Spring", "", "", "5"],
+            ["Spring", "Mobile", "", "3"],
+            ["Spring", "Mobile", "mail", "3"],
+            ["Spring", "Desktop", "", "2"],
+            ["Spring", "Desktop", "social", "2"],
+        ]
+        assert {"value", "cost"}.isdisjoint(rows[0])
+        await client.goto(await share(page, "Sources", show_names=True))
+        await client.get_by_role("button", name="Spring by device").click()
+        await client.get_by_role("button", name="Mobile by utm source").click()
+        row = client.get_by_role("row", name="mail")
+        await expect(row).to_contain_text("3")
+        await expect(row.get_by_role("button")).to_have_count(0)
+        await assert_accessible(client)
+        assert await client.evaluate("document.documentElement.scrollWidth") <= NARROW["width"]
 
 
 async def test_the_overview_shows_what_gained_and_lost_most_within_its_request(

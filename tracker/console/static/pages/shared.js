@@ -9,11 +9,13 @@ import { TextField } from "console/core/fields";
 import { format, writeMoneyIn, writeTimesIn } from "console/core/format";
 import { useAction, useTitle } from "console/core/hooks";
 import { html } from "console/core/html";
-import { Button, ErrorNote, Skeleton, Tag } from "console/core/parts";
+import { Button, ErrorNote, Skeleton, Tag, lazy } from "console/core/parts";
 import { CARDS, filterTexts, isOwn } from "console/reports/dimensions";
 import { groupOf } from "console/reports/measures";
 import { ReportView } from "console/reports/report";
 import { daysText, zoneText } from "console/reports/words";
+
+const SharedTable = lazy("console/reports/cross-table", "SharedTable");
 
 const REPORT_MS = 35_000;
 const DEFAULT_MEASURE = "clicks";
@@ -39,8 +41,9 @@ export default function Shared({ token }) {
   const [password, setPassword] = useState("");
   const [tried, setTried] = useState(false);
   const [first, setFirst] = useState(null);
+  const opened = { token, password: password || null };
   const read = (measure) => {
-    const body = { token, password: password || null, measure };
+    const body = { ...opened, measure };
     return untilDone(() => api.post("/api/shared", body, { timeout: REPORT_MS }));
   };
   const [open, busy, error] = useAction(async () => {
@@ -48,11 +51,13 @@ export default function Shared({ token }) {
     writeTimesIn(data.timeZone);
     writeMoneyIn(data.currency);
     // A report without a measure may have rows for several.
-    setFirst(data.measure ? data : { ...(await read(DEFAULT_MEASURE)), measure: DEFAULT_MEASURE });
+    setFirst(
+      data.measure ? data : { ...data, ...(await read(DEFAULT_MEASURE)), measure: DEFAULT_MEASURE },
+    );
   });
   useEffect(() => void open(), []);
   useTitle(first?.name ?? "Shared report");
-  if (first) return html`<main id="main"><${SharedReport} ...${{ first, read }} /></main>`;
+  if (first) return html`<main id="main"><${SharedReport} ...${{ first, read, opened }} /></main>`;
   const asks = error?.code === "password_required";
   const shown = error?.code === "not_found" ? { message: GONE } : error;
   const submit = (event) => {
@@ -103,7 +108,7 @@ function Narrowed({ filters, tagOperator, bots }) {
   );
 }
 
-function SharedReport({ first, read }) {
+function SharedReport({ first, read, opened }) {
   const [answers, setAnswers] = useState({ [first.measure]: first });
   const [measure, setMeasure] = useState(first.measure);
   const [chosen, setChosen] = useState({});
@@ -115,6 +120,10 @@ function SharedReport({ first, read }) {
     setMeasure(one);
   });
   const data = answers[measure];
+  const below = async (table, part) => {
+    const body = { ...opened, table, ...part };
+    return (await untilDone(() => api.post("/api/shared", body, { timeout: REPORT_MS }))).tables[0];
+  };
   const cards = cardsOf(data);
   const shown = cards.map((panels, card) => chosen[card] ?? panels[0]);
   const actions = {
@@ -135,6 +144,12 @@ function SharedReport({ first, read }) {
     <${ErrorNote} error=${error} />
     <div class="stack report" aria-busy=${busy}>
       <${ReportView} ...${{ data, measure, cards, shown, actions }} />
+      ${first.tables?.map(
+        (one, table) => html`<${SharedTable}
+          key=${table}
+          ...${{ data, first: one, ask: (part) => below(table, part) }}
+        />`,
+      )}
     </div>
   `;
 }

@@ -64,10 +64,10 @@ export default function TablePage() {
     setOpen("filter");
   };
   const onClose = () => setOpen(null);
-  const shared = {
-    ...inUrl.sharedReport(report, [], {}),
-    tables: [{ groupBy: levels, columns, sort, having }],
-  };
+  const shared =
+    levels.length > 1
+      ? { ...inUrl.sharedReport(report, [], {}), tables: [{ groupBy, columns, sort, having }] }
+      : inUrl.sharedReport(report, [levels], {});
   const filterable = dimensions.filter((one) => FILTERS.includes(one) || isOwn(one));
   const opener = (name, label) => html`<${Button} onClick=${() => setOpen(name)}>${label}<//>`;
   return html`

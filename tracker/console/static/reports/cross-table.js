@@ -2,12 +2,14 @@
 
 import { useEffect, useState } from "preact/hooks";
 import { format } from "console/core/format";
+import { useLoad } from "console/core/hooks";
 import { html } from "console/core/html";
 import { Table } from "console/core/lists";
 import { Button } from "console/core/parts";
 import { toast } from "console/core/toasts";
 import { columnsOf, measureColumns } from "console/reports/columns";
 import { isFilter, titlesOf } from "console/reports/dimensions";
+import { MEASURES } from "console/reports/measures";
 
 export const PAGE_ROWS = 25;
 
@@ -39,6 +41,21 @@ export function CrossTable({ table, load, ask, asked, scope, onSort, onFilter })
     rowKey=${({ parents, key }) => JSON.stringify([parents, key])}
     sort=${onSort && { value: sort, onSort }}
     empty=${html`<p class="about">Nothing passes these filters in this time.</p>`}
+  />`;
+}
+
+/** A cross table of a share: `first` are its rows, `ask({parents})` gets those below others. */
+export function SharedTable({ first, data, ask, days }) {
+  const asked = JSON.stringify(days ?? null);
+  const load = useLoad(() => (days ? ask({}) : Promise.resolve(first)), [asked]);
+  // A share has the first rows of each level, and no further pages.
+  const pageOf = (found) => found && { ...data, ...found, pagination: { totalRows: 0 } };
+  const columns = Object.keys(MEASURES).filter((key) => key in first.totals);
+  return html`<${CrossTable}
+    table=${{ levels: first.groupBy, columns }}
+    load=${{ ...load, data: pageOf(load.data) }}
+    ask=${({ parents }) => ask({ parents }).then(pageOf)}
+    ...${{ asked, scope: asked }}
   />`;
 }
 

@@ -60,12 +60,14 @@ export function ReportView(props) {
 function Movers({ data, measure, filters, mover, movers, actions }) {
   const lists = { "Gained most": data.movers.gained, "Lost most": data.movers.lost };
   return html`
-    <${Choice}
-      label="Gained and lost by"
-      value=${mover}
-      options=${movers.map((one) => [one, `Gained and lost by ${titlesOf(one)[0].toLowerCase()}`])}
-      onInput=${actions.setMover}
-    />
+    <div class="filters">
+      <${Choice}
+        label="Gained and lost by"
+        value=${mover}
+        options=${movers.map((one) => [one, `By ${titlesOf(one)[0]}`])}
+        onInput=${actions.setMover}
+      />
+    </div>
     <div class="report-cards">
       ${Object.entries(lists).map(
         ([title, rows]) => html`<${Card}
