@@ -6,7 +6,7 @@ from random import Random
 from msgspec.structs import replace
 
 from tests.reports.answers.drawn import GROUPS, HOST, check, drawn
-from tests.reports.answers.test_costs import enter
+from tests.reports.answers.entered import enter
 from tests.reports.counted import Counted
 from tests.reports.history import History, made
 from tracker.reports.answers.compared import read_detailed

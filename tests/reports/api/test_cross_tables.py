@@ -35,6 +35,7 @@ async def test_a_level_has_the_rows_below_its_parents_whose_row_is_its_totals(
     filtered = await scene.report(
         **asked | {"groupBy": "device"}, filters={"country": "DE"}, sort="key"
     )
+    assert filtered.pop("filterNames") == {"country": {"DE": "Germany"}}
     assert {**filtered, "groupBy": LEVELS} == devices
     for device in devices["rows"]:
         tags = await scene.report(**asked, parents=["DE", device["key"]], sort="-change.clicks")

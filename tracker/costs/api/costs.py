@@ -23,8 +23,8 @@ from tracker.costs.services import CostCall, CostServices
 from tracker.costs.store import Amount, Cost, Outcome
 from tracker.errors import BadRequest
 from tracker.reports.answers.costs import clicks_met
+from tracker.reports.answers.figures import money_of
 from tracker.reports.answers.names import filter_names
-from tracker.reports.answers.rows import money_of
 from tracker.reports.costs.entries import PeriodCost
 from tracker.reports.dimensions import LINK, OWN_PREFIX, TAG
 from tracker.stores.mongodb.account_lock import run_in_turn

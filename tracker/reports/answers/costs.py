@@ -18,8 +18,8 @@ from msgspec.structs import replace
 
 from tracker.calendar import Calendar
 from tracker.reports import arrays, columns, limits
+from tracker.reports.answers.figures import money_of
 from tracker.reports.answers.reading import Reading
-from tracker.reports.answers.rows import money_of
 from tracker.reports.answers.selection import Selection, selection_of
 from tracker.reports.answers.tags import repeated_by_tag
 from tracker.reports.columns import Column, Columns, column_of

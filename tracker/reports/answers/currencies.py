@@ -8,8 +8,9 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple
 
+from tracker.reports.answers.figures import money_of
 from tracker.reports.answers.reading import Reading
-from tracker.reports.answers.rows import keyed, money_of
+from tracker.reports.answers.rows import keyed
 from tracker.reports.answers.selection import Selection, of_parents
 from tracker.reports.answers.tags import by_tag
 from tracker.reports.columns import Columns

@@ -4,6 +4,7 @@ Money is in billionths. What is not known is NaN.
 """
 
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from tracker.reports.arrays import np
@@ -29,6 +30,8 @@ _AMOUNTS: Final = ("cost", "profit")
 _OF_PAYOUT: Final = frozenset(("profit", "roi", "epc"))
 _UNITS: Final[Mapping[str, int]] = dict.fromkeys((*MONEY, "profit", "epc", "cpc", "cpa"), 10**9)
 _DECIMALS: Final = 6
+_NO_MONEY: Final = Decimal(0)
+_BILLIONTHS: Final = 10**9
 
 
 class RowFigures:
@@ -93,3 +96,12 @@ class RowFigures:
 
     def _sums(self, name: str) -> Numbers:
         return self._measures.get(name, np.zeros(self._count, np.int64))
+
+
+def money_of(billionths: int) -> Decimal:
+    """Return a sum without trailing zeros."""
+    if not billionths:
+        return _NO_MONEY
+    sign, whole = ("-" if billionths < 0 else ""), abs(int(billionths))
+    units, rest = divmod(whole, _BILLIONTHS)
+    return Decimal(f"{sign}{units}.{rest:09}".rstrip("0").rstrip("."))

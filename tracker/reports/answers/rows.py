@@ -3,13 +3,12 @@
 import functools
 import heapq
 from collections.abc import Callable, Collection, Mapping, Sequence
-from decimal import Decimal
 from functools import partial
 from itertools import islice
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
-from tracker.reports.answers.figures import MONEY, RowFigures
+from tracker.reports.answers.figures import MONEY, RowFigures, money_of
 from tracker.reports.answers.sums import OF_FURTHER, SUMS
 from tracker.reports.arrays import np
 from tracker.reports.columns import (
@@ -35,8 +34,6 @@ from tracker.reports.series import NO_MEASURES
 CurrenciesByKey: TypeAlias = Mapping[str, Sequence[CurrencyMeasures]]
 
 
-_NO_MONEY: Final = Decimal(0)
-
 _LAST: Final = frozenset(NO_KEY.values())
 """Keys that come last among equal figures."""
 
@@ -46,8 +43,6 @@ SEPARATOR: Final = "\0"
 _SORTED_AT_ONCE: Final = 5000
 """Rows of one sort, which takes milliseconds and lets no other thread run. Strangers can make two
 million rows with made-up campaign names, and sorting them would take seconds."""
-
-_BILLIONTHS: Final = 10**9
 
 _ROW_BYTES: Final = 130
 """Bytes of a row: its key without the characters, and a number in each array."""
@@ -295,12 +290,3 @@ def _measures(sums: Mapping[str, int], currencies: Sequence[CurrencyMeasures]) -
         found["cost"] = None
     found["has_other_payout"] = bool(found.pop("other_payout", 0))
     return Measures(**found, other_currencies=tuple(currencies))
-
-
-def money_of(billionths: int) -> Decimal:
-    """Return a sum without trailing zeros."""
-    if not billionths:
-        return _NO_MONEY
-    sign, whole = ("-" if billionths < 0 else ""), abs(int(billionths))
-    units, rest = divmod(whole, _BILLIONTHS)
-    return Decimal(f"{sign}{units}.{rest:09}".rstrip("0").rstrip("."))
