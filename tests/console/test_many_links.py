@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from playwright.async_api import Page, expect
+from playwright.async_api import Page, Route, expect
 
 from tests.console.conftest import OpenConsole
 from tests.factories import create_link
@@ -23,6 +23,12 @@ async def open_dialog(page: Page) -> None:
 
 async def enter(page: Page, text: str) -> None:
     await page.get_by_label("One link a line").fill(text)
+
+
+async def choose(page: Page, text: str) -> None:
+    """Choose a file. To fill in hundreds of lines takes the browser minutes."""
+    file: Any = {"name": "links.csv", "mimeType": "text/csv", "buffer": text.encode()}
+    await page.locator("input[type=file]").set_input_files(file)
 
 
 async def preview(page: Page) -> list[list[str]]:
@@ -183,10 +189,75 @@ async def test_what_is_too_many_is_said_and_its_first_lines_are_shown(
 ) -> None:
     async with open_console("/console/links") as page:
         await open_dialog(page)
-        await enter(page, "\n".join(f"https://shop.example/{one},s{one}" for one in range(101)))
-        await expect(page.get_by_text("At most 100 links at once; these are 101.")).to_be_visible()
-        await expect(page.get_by_role("button", name="Create 101 links")).to_be_disabled()
+        await choose(page, "\n".join(f"https://shop.example/{one},s{one}" for one in range(1001)))
+        await expect(
+            page.get_by_text("At most 1000 links at once; these are 1001.")
+        ).to_be_visible()
+        await expect(page.get_by_role("button", name="Create 1,001 links")).to_be_disabled()
         await expect(page.locator(".link-preview tbody tr")).to_have_count(100)
+
+
+async def test_columns_of_any_spreadsheet_are_mapped_and_hundreds_are_created_in_parts(
+    open_console: OpenConsole, services: Services, account: Account
+) -> None:
+    await services.links.domains.create(account.id, "go.example.com")
+    rows = "\n".join(f"n{one};{one};shop.example/{one};s{one};mail" for one in range(250))
+    taken = await create_link(services, account.id, "s120")
+    async with open_console("/console/links", "400 (Bad Request)", "ERR_FAILED") as page:
+        await open_dialog(page)
+        await choose(page, f"Bezeichnung;Nr;Ziel;Short link;Source\n{rows}")
+        assert (await preview(page))[0][1].endswith(
+            "no column is the destination, such as URL: found Bezeichnung, Nr, Ziel, Short link, "
+            "Source"
+        )
+        dialog = page.get_by_role("dialog")
+        await expect(dialog.get_by_label("Short link", exact=True)).to_have_value("slug")
+        await expect(dialog.get_by_label("Source", exact=True)).to_have_value("utm_source")
+        await dialog.get_by_label("Ziel").select_option("Destination")
+        await dialog.get_by_label("Bezeichnung").select_option("Name")
+        await expect(page.get_by_role("status").filter(has_text="to create")).to_have_text(
+            "250 links to create. Not used: Nr"
+        )
+        options = dialog.get_by_label("Domain", exact=True).locator("option")
+        await expect(options.last).to_have_text("go.example.com (not verified)")
+        await page.get_by_role("button", name="Create 250 links").click()
+        alert = page.get_by_role("alert")
+        await expect(alert).to_contain_text(
+            "Lines 2 to 101 are created, and no longer in the box. The others are not. "
+            "Line 22, slug: already taken"
+        )
+        await expect(page.locator("tr.bad td").first).to_have_text("22")
+        assert len(await all_links(services, account)) == 101
+        await services.links.links.change(taken.id, {"archived": True})
+        text = await page.get_by_label("One link a line").input_value()
+        await choose(page, text.replace(";s120;", ";t120;"))
+        await dialog.get_by_label("Ziel").select_option("Destination")
+        await dialog.get_by_label("Bezeichnung").select_option("Name")
+        answers = 0
+
+        async def lose_the_first_answer(route: Route) -> None:
+            nonlocal answers
+            answers += 1
+            if answers > 1:
+                await route.continue_()
+            else:
+                await route.fetch()
+                await route.abort()
+
+        await page.route("**/api/short-links/bulk", lose_the_first_answer)
+        await page.get_by_role("button", name="Create 150 links").click()
+        await expect(dialog).to_have_count(0)
+        await expect(page.get_by_text("150 links created")).to_be_visible()
+    made = await all_links(services, account)
+    assert sorted(one.internal_name for one in made) == sorted(f"n{one}" for one in range(250))
+    by_name = {one.internal_name: one for one in made}
+    assert by_name["n120"].slug == "t120"
+    assert by_name["n7"].destination_url == "https://shop.example/7?utm_source=mail"
+
+
+async def all_links(services: Services, account: Account) -> list[Link]:
+    pages = services.links.lists.all_of(account.id, LinkFilter())
+    return [link async for page in pages for link in page]
 
 
 async def test_a_list_that_did_not_load_is_said_and_loaded_again(open_console: OpenConsole) -> None:

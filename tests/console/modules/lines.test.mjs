@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { TEXTS } from "console/links/fields";
-import { readLinks } from "console/links/lines";
+import { readLinks, withoutRows } from "console/links/lines";
 
 const A = "https://shop.example/a";
 const B = "https://shop.example/b";
@@ -110,4 +110,52 @@ test("UTM columns are written into destinations that lack them", () => {
       "https://shop.example/b?utm_source=kept&utm_campaign=spring",
     ],
   );
+});
+
+test("columns are guessed from headings, and chosen ones are taken from others", () => {
+  const text = `Title;Link;URL;Campaign\nA;x;${A};may\n`;
+  const read = (mapped) => readLinks(text, "", mapped);
+  assert.deepEqual(
+    read().columns.map(({ heading, name }) => [heading, name]),
+    [
+      ["Title", "internal_name"],
+      ["Link", null],
+      ["URL", "destination_url"],
+      ["Campaign", "utm_campaign"],
+    ],
+  );
+  assert.equal(read().rows[0].link.destination_url, `${A}?utm_campaign=may`);
+  const mapped = read({ 1: "slug", 0: "", 3: "internal_name" });
+  assert.deepEqual(mapped.rows[0].link, { destination_url: A, slug: "x", internal_name: "may" });
+  assert.deepEqual(mapped.ignored, ["Title"]);
+  const other = read({ 1: "destination_url" });
+  assert.deepEqual(
+    other.columns.map(({ name }) => name),
+    ["internal_name", "destination_url", null, "utm_campaign"],
+  );
+});
+
+test("columns without headings can be chosen, and unknown headings are no link", () => {
+  const plain = readLinks(`A;${A}\nB;${B}\n`, ";", { 0: "internal_name", 1: "destination_url" });
+  assert.deepEqual(
+    plain.rows.map(({ line, link }) => [line, link.internal_name, link.destination_url]),
+    [
+      [1, "A", A],
+      [2, "B", B],
+    ],
+  );
+  assert.equal(plain.columns[0].heading, "Column 1");
+  const unknown = readLinks(`Nr;Ziel\n1;${A}\n`, ";", { 1: "destination_url" });
+  assert.deepEqual(
+    unknown.rows.map(({ line, link }) => [line, link.destination_url]),
+    [[2, A]],
+  );
+});
+
+test("created rows are taken out of the text, and the headings stay", () => {
+  const text = `URL;Name\n\n${A};"One\ntwo"\n${B};B\n${A};C\n`;
+  const { rows } = readLinks(text);
+  assert.equal(withoutRows(text, rows, 1), `URL;Name\n\n${B};B\n${A};C\n`);
+  assert.equal(withoutRows(text, rows, 2), `URL;Name\n\n${A};C\n`);
+  assert.equal(withoutRows(text, rows, 3), `URL;Name\n`);
 });

@@ -9,6 +9,7 @@ import { Button, ErrorNote } from "console/core/parts";
 import { can } from "console/core/session";
 import { loadAll } from "console/parts/all";
 import { Columns } from "console/parts/file";
+import { domainOption } from "console/links/fields";
 
 const FIELDS = `id source_url aliases domain_name path destination_url internal_name tags archived
   created_at starts_at expires_at expired_url max_clicks notes external_id password clicks`
@@ -38,10 +39,7 @@ export function Check({ one, path, busy, act }) {
       .filter(([, id]) => id !== "same")
       .map(([name, id]) => ({ name, domain_id: id || null })),
   };
-  const own = hosts.map(({ id, domain_name: name, verified }) => [
-    id,
-    verified ? name : `${name} (not verified)`,
-  ]);
+  const own = hosts.map(domainOption);
   const place = (name) => html`<${Select}
     label=${name ? `Links of ${name} go to` : "Links that name no domain go to"}
     hint=${name ? undefined : "Choose the domain that is printed: elsewhere its paths do not open."}

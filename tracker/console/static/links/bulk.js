@@ -3,7 +3,6 @@
  */
 
 import { useRef, useState } from "preact/hooks";
-import { api, owned } from "console/core/api";
 import { Select, TextField } from "console/core/fields";
 import { format } from "console/core/format";
 import { useAction, useLoad } from "console/core/hooks";
@@ -14,16 +13,18 @@ import { copy, toast } from "console/core/toasts";
 import { loadAll } from "console/parts/all";
 import { Dialog } from "console/parts/dialog";
 import { useDraft } from "console/parts/draft";
+import { ColumnSelects } from "console/links/column-selects";
+import { createAll } from "console/links/creation";
 import { ENCODINGS, decoded } from "console/links/delimited";
-import { TEXTS } from "console/links/fields";
-import { OPTIONS } from "console/links/options";
-import { readLinks } from "console/links/lines";
+import { domainOption } from "console/links/fields";
+import { readLinks, withoutRows } from "console/links/lines";
 import { LinkPreview } from "console/links/preview";
 import { SEPARATORS } from "console/links/separators";
-import { folded, missingTags, tagIds } from "console/links/tag-names";
+import { missingTags } from "console/links/tag-names";
 import { TagPicker } from "console/links/tags";
 
-const MOST = 100;
+const MOST = 1000;
+const SHOWN = 100;
 const EXAMPLE = [
   "https://shop.example/offer spring Spring offer",
   "https://shop.example/news - Newsletter",
@@ -35,48 +36,53 @@ const HINT = [
   "also be domain_name, active, and utm_source to utm_content.",
 ].join(" ");
 
-/** The dialog. All links are created, or none. */
+/** The dialog. Each hundred of the links is created whole, or not at all. */
 export function BulkDialog({ onClose, onDone }) {
-  const { fields, set, dirty, clear } = useDraft("links:many", {
+  const { fields, set, change, dirty, clear } = useDraft("links:many", {
     text: "",
     separator: "",
+    columns: {},
     domain_id: "",
     tags: [],
   });
   const domains = useChoices("/api/domains", "domains:read");
   const tags = useChoices("/api/tags", "tags:read");
-  const { rows, hosts, newTags, ignored, separator, unsure } = linksIn(
+  const { rows, hosts, newTags, ignored, separator, unsure, columns } = linksIn(
     fields,
     domains.data?.rows,
     tags.data?.rows,
   );
   const typed = useRef();
+  const [done, setDone] = useState(0);
   const [create, busy, error] = useAction(async () => {
     const common = (await typed.current?.()) ?? fields.tags;
     const links = { rows, hosts, newTags, known: tags.data.rows, ...fields, tags: common };
-    const created = await createAll(links).catch((failed) => {
+    let rest = fields.text;
+    const onPart = (count) => {
+      setDone(count);
+      set("text")((rest = withoutRows(fields.text, rows, count)));
+    };
+    const urls = await createAll(links, onPart).catch((failed) => {
       if (newTags.length) tags.reload();
-      throw atLine(failed, links);
+      if (rest !== fields.text) onDone();
+      throw Object.assign(failed, { of: rest });
     });
     clear();
     onDone();
     onClose();
-    const urls = created.rows.map((row) => row.short_url).join("\n");
-    toast(`${format.count(rows.length, "link")} created`, {
-      action: { label: "Copy their URLs", run: () => copy(urls) },
+    toast(`${format.count(urls.length, "link")} created`, {
+      action: { label: "Copy their URLs", run: () => copy(urls.join("\n")) },
     });
   });
-  const options = [
-    ["", location.host],
-    ...(domains.data?.rows ?? []).map(({ id, domain_name: name }) => [id, name]),
-  ];
-  const host = options.find(([id]) => id === fields.domain_id)?.[1] ?? location.host;
+  const options = [["", location.host], ...(domains.data?.rows ?? []).map(domainOption)];
+  const chosen = domains.data?.rows.find(({ id }) => id === fields.domain_id);
+  const host = chosen?.domain_name ?? location.host;
   const bad = rows.filter((row) => row.problem).length;
   const tooMany = rows.length > MOST && `At most ${MOST} links at once; these are ${rows.length}.`;
   const failedLine = error?.of === fields.text && error.line;
   return html`<${Dialog}
     title="Create many links"
-    about="All of them are created, or none."
+    about="Each hundred of them is created whole, or not at all."
     action="Create ${format.count(rows.length, "link")}"
     disabled=${!rows.length || bad > 0 || unsure || tooMany || !domains.data || !tags.data}
     discard=${dirty && clear}
@@ -96,7 +102,7 @@ export function BulkDialog({ onClose, onDone }) {
       onInput=${set("text")}
     />
     <div class="row">
-      <${FileFields} onText=${set("text")} />
+      <${FileFields} onText=${(text) => change({ text, columns: {} })} />
       <${SeparatorSelect}
         found=${fields.text.trim() && !unsure ? separator : ""}
         value=${fields.separator}
@@ -105,8 +111,14 @@ export function BulkDialog({ onClose, onDone }) {
     </div>
     ${unsure && html`<${SeparatorQuestion} found=${unsure} onChoose=${set("separator")} />`}
     ${
+      columns.length > 1 &&
+      separator !== " " &&
+      html`<${ColumnSelects} ...${{ columns }} chosen=${fields.columns} onChange=${set("columns")} />`
+    }
+    ${busy && done > 0 && html`<p role="status">${format.count(done, "link")} created</p>`}
+    ${
       rows.length > 0 &&
-      html`<${LinkPreview} ...${{ rows, host, bad, newTags, ignored, failedLine }} most=${MOST} />`
+      html`<${LinkPreview} ...${{ rows, host, bad, newTags, ignored, failedLine }} most=${SHOWN} />`
     }
     ${
       options.length > 1 &&
@@ -142,26 +154,14 @@ function useChoices(path, scope) {
 }
 
 /** Return the links of a text. Lists that are not there yet find no problems. */
-function linksIn({ text, separator }, domains, tags) {
-  const read = readLinks(text, separator);
+function linksIn({ text, separator, columns }, domains, tags) {
+  const read = readLinks(text, separator, columns);
   const hosts = domains && new Map(domains.map(({ id, domain_name: name }) => [name, id]));
   const rows = read.rows.map((row) => ({
     ...row,
     problem: row.problem || unknown(row, hosts, tags),
   }));
   return { ...read, rows, hosts, newTags: missingTags(rows, tags) };
-}
-
-async function createAll({ rows, hosts, newTags, known, ...chosen }) {
-  const { ids, created } = await withTags(known, newTags, rows);
-  const links = rows.map((row) => body(row, { hosts, ids, ...chosen }));
-  try {
-    return await api.post("/api/short-links/bulk", owned({ links }));
-  } catch (failed) {
-    // Without an answer, links may exist that have the tags.
-    if (failed.status >= 400 && failed.status < 500) await removed(created);
-    throw failed;
-  }
 }
 
 /** Return what a row names and the account does not have, in words. */
@@ -175,61 +175,6 @@ function unknown({ domain, tags: names }, hosts, tags) {
 
 function isDefault(domain) {
   return [location.host, location.hostname].includes(domain);
-}
-
-/**
- * Create tags, and return the ids of all by their folded names, and those of the `created` ones.
- * None is left if one is refused.
- */
-async function withTags(known, newTags, rows) {
-  // Looked up again: an attempt without an answer may have created some of them.
-  const all = newTags.length ? (await loadAll("/api/tags")).rows : known;
-  const created = [];
-  for (const name of missingTags([{ tags: newTags }], all)) {
-    try {
-      created.push(await api.post("/api/tags", owned({ name })));
-    } catch (failed) {
-      await removed(created);
-      const { line } = rows.find((row) => row.tags.includes(name));
-      throw Object.assign(failed, { message: `Line ${line}, tag ${name}: ${failed.rule}` });
-    }
-  }
-  return { ids: tagIds([...all, ...created]), created };
-}
-
-/** Delete the tags that were created for links, as far as that is possible. */
-function removed(created) {
-  return Promise.allSettled(created.map(({ id }) => api.delete(`/api/tags/${id}`)));
-}
-
-function body({ link, domain, tags }, { hosts, ids, domain_id: chosen, tags: common }) {
-  const domain_id = domain ? hosts.get(domain) : chosen;
-  const all = [...new Set([...tags.map((name) => ids.get(folded(name))), ...common])];
-  return { ...link, tags: all, ...(domain_id && { domain_id }) };
-}
-
-const FIELDS = {
-  destination_url: "destination",
-  domain_id: "domain",
-  ...Object.fromEntries(
-    [...TEXTS, ...OPTIONS].map(({ name, label }) => [name, label.toLowerCase()]),
-  ),
-};
-
-/**
- * Return an error that names the line, and the field as people see it. It is `of` the text that was
- * sent.
- */
-function atLine(error, { rows, text }) {
-  const match = /^links\[(\d+)\](?:\.(\w+)[^:]*)?: (.*)$/s.exec(error.text);
-  if (!match) return error;
-  const [, index, field, rule] = match;
-  const { line } = rows[index];
-  return Object.assign(error, {
-    of: text,
-    line,
-    message: `Line ${line}${field ? `, ${FIELDS[field] ?? field}` : ""}: ${rule}`,
-  });
 }
 
 /** A button that reads a file of text, and the encoding of it, in which it is read again. */

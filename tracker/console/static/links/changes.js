@@ -47,7 +47,7 @@ async function* found(filters) {
 }
 
 /** Send a request again for as long as it is over the limit of requests. */
-async function patiently(send) {
+export async function patiently(send) {
   for (;;) {
     try {
       return await send();

@@ -41,3 +41,8 @@ export function textsOf(link) {
 export function given(fields) {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== ""));
 }
+
+/** Return a domain as a choice: its id, and its name with what keeps it from serving links. */
+export function domainOption({ id, domain_name, verified }) {
+  return [id, verified ? domain_name : `${domain_name} (not verified)`];
+}

@@ -13,7 +13,7 @@ import { loadAll } from "console/parts/all";
 import { Dialog } from "console/parts/dialog";
 import { useDraft } from "console/parts/draft";
 import { useChanges } from "console/links/changes";
-import { SLUG, SLUG_RULE, given, textFields, textsOf } from "console/links/fields";
+import { SLUG, SLUG_RULE, domainOption, given, textFields, textsOf } from "console/links/fields";
 import { stripped } from "console/links/invisible";
 import { OPTIONS, OptionFields, newOptions, optionsOf, sentOptions } from "console/links/options";
 import { TagPicker } from "console/links/tags";
@@ -169,13 +169,7 @@ function ShortUrl({ fields, set, error }) {
     [],
   );
   const rows = domains.data?.rows ?? [];
-  const options = [
-    ["", location.host],
-    ...rows.map(({ id, domain_name, verified }) => [
-      id,
-      verified ? domain_name : `${domain_name} (not verified)`,
-    ]),
-  ];
+  const options = [["", location.host], ...rows.map(domainOption)];
   const host = options.find(([id]) => id === fields.domain_id)?.[1] ?? location.host;
   const isProven = rows.find(({ id }) => id === fields.domain_id)?.verified;
   const { text, bad } = useSlugState(stripped(fields.slug), fields.domain_id);

@@ -27,6 +27,7 @@ const HEADINGS = {
   ...Object.fromEntries(TEXTS.map(({ name, headings = [] }) => [name, headings])),
   domain_name: ["domain"],
   tags: ["tag"],
+  ...Object.fromEntries(UTM.map(([name, label]) => [name, [label.toLowerCase()]])),
 };
 const TRUE = ["true", "yes", "1", "wahr", "ja", "vrai", "oui", "verdadero", "vero"];
 const FALSE = ["false", "no", "0", "falsch", "nein", "faux", "non", "falso"];
@@ -36,31 +37,56 @@ const MAX_URL = 2048;
 const MAX_TAG = 190;
 
 /**
- * Return {separator, unsure, ignored, rows} of a text. A first row of headings says what the cells
- * are, and `ignored` are the headings that say nothing of a new link; without one they are
+ * Return {separator, unsure, ignored, columns, rows} of a text. A first row of headings says what
+ * the cells are, and `ignored` are the headings that say nothing of a new link; without one they are
  * destination, slug and name. `separator` is found if none is `chosen`; `unsure` is another that the
- * text may have.
+ * text may have. `columns` are {heading, name}; `mapped` are other names by the number of a column.
  *
  * A row is {line, link, domain, tags, problem}: `link` has fields of the API, `domain` the name of
  * a custom domain and `tags` names, and `problem` says why the row cannot be created.
  */
-export function readLinks(typed, chosen) {
+export function readLinks(typed, chosen, mapped = {}) {
   const { text, separator, unsure } = separated(typed, hasDestination, chosen);
   const cut = [...(separator === " " ? spacedRows(text) : delimitedRows(text, separator))];
-  const headings = cut[0]?.cells ?? [];
-  const columns = columnsOf(headings);
-  if (hasDestination(headings) || (headings.length > 1 && columns.every(Boolean))) {
-    const problem = columns.includes("destination_url") ? "" : noDestination(headings);
-    return {
-      ...{ separator, unsure },
-      ignored: headings.filter((_, index) => !columns[index]),
-      rows: withoutRepeats(cut.slice(1).map((row) => named(row, columns, problem))),
-    };
-  }
-  const rows = cut.map(positioned);
-  if (headings.length > 1 && !isAddress(rows[0].link.destination_url))
-    rows[0].problem = noDestination(headings);
-  return { separator, unsure, ignored: [], rows: withoutRepeats(rows) };
+  const first = cut[0]?.cells ?? [];
+  const isHeader = isOfHeadings(first, cut[1]?.cells ?? []);
+  const guessed = isHeader ? columnsOf(first) : first.map((_, index) => POSITIONS[index] ?? null);
+  const names = withMapped(guessed, mapped);
+  const columns = names.map((name, index) => ({
+    heading: isHeader ? first[index] : `Column ${index + 1}`,
+    name,
+  }));
+  const isPlain = !isHeader && Object.keys(mapped).length === 0;
+  const problem = isPlain || names.includes("destination_url") ? "" : noDestination(first);
+  const rows = cut
+    .slice(isHeader ? 1 : 0)
+    .map((one) => (isPlain ? positioned(one) : named(one, names, problem)));
+  if (isPlain && first.length > 1 && !isAddress(rows[0].link.destination_url))
+    rows[0].problem = noDestination(first);
+  const ignored = isHeader ? first.filter((_, index) => !names[index]) : [];
+  return { separator, unsure, ignored, columns, rows: withoutRepeats(rows) };
+}
+
+/** Return a text without the lines of the first `count` rows, which are created. */
+export function withoutRows(text, rows, count) {
+  const lines = text.split(/\r\n|\n|\r/);
+  lines.splice(rows[0].line - 1, (rows[count]?.line ?? lines.length + 1) - rows[0].line);
+  return lines.join("\n");
+}
+
+/** Return whether a first row has headings: known ones, or no address above one. */
+function isOfHeadings(first, second) {
+  const isUrl = (cell) => isAddress(completedUrl(cell));
+  if (hasDestination(first) || (first.length > 1 && columnsOf(first).every(Boolean))) return true;
+  return first.length > 1 && !first.some(isUrl) && second.some(isUrl);
+}
+
+/** Return the names of columns with chosen ones, which are then no other column's. */
+function withMapped(names, mapped) {
+  const taken = Object.values(mapped);
+  return names.map((name, index) =>
+    index in mapped ? mapped[index] || null : taken.includes(name) ? null : name,
+  );
 }
 
 /** Return the column of each heading; null for an unknown one. */
@@ -107,6 +133,7 @@ function named({ line, cells }, columns, problem) {
   const value = (name) => withoutApostrophes(cells[columns.indexOf(name)] ?? "");
   const more = cells.slice(columns.length).some(Boolean);
   const values = Object.fromEntries(COLUMNS.map((name) => [name, value(name)]));
+  if (values.slug === "-") values.slug = "";
   const [, host, slug] = SHORT_URL.exec(values.slug) ?? [];
   if (slug) Object.assign(values, { slug, domain_name: values.domain_name || host || "" });
   return row(

@@ -36,7 +36,7 @@ export function LinkPreview({ rows, most, host, bad, failedLine, newTags, ignore
           </tr>
         </thead>
         <tbody>
-          ${rows.slice(0, most).map(
+          ${shown(rows, most).map(
             (row) => html`<${Row}
               key=${row.line}
               ...${{ row, host, texts, withTags }}
@@ -47,6 +47,14 @@ export function LinkPreview({ rows, most, host, bad, failedLine, newTags, ignore
       </table>
     </div>
   </div>`;
+}
+
+/** Return so many rows, in order: those to correct before others. */
+function shown(rows, most) {
+  if (rows.length <= most) return rows;
+  const bad = rows.filter(({ problem }) => problem);
+  const chosen = new Set([...bad, ...rows.filter(({ problem }) => !problem)].slice(0, most));
+  return rows.filter((row) => chosen.has(row));
 }
 
 function Row({ row: { line, link, domain, tags, problem }, host, texts, withTags, failed }) {
