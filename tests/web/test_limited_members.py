@@ -138,6 +138,7 @@ async def test_lists_and_feeds_show_what_is_within_the_limit(world: World) -> No
         ("/api/short-links", "id", {}),
         ("/api/short-links", "id", {"selectedTags": scene.mine}),
         ("/api/short-links", "id", {"search": "m"}),
+        ("/api/short-links/figures", "link", {"from": DAY, "to": DAY}),
         ("/api/clicks", "link", {}),
         ("/api/conversions", "link", {}),
     ):
@@ -188,6 +189,9 @@ async def test_reports_count_only_links_within_the_limit(world: World) -> None:
         ({"filters": {"tag": filters["tag"], "tagOperator": "AND"}}, 0, None),
         ({"filters": {"utm_campaign": "unmet"}}, 0, None),
         ({"filters": {"link": [*scene.of("bare")]}}, 0, None),
+        ({"filters": {"tag": {"is_not": [str(scene.theirs)]}}}, 2, 2),
+        ({"filters": {"tag": {"is_not": [str(scene.mine)]}}}, 0, None),
+        ({"filters": {"link": {"is_not": [*scene.of("mine")], "contains": ["th"]}}}, 1, 1),
     ):
         sent = {**body, **fields, "groupBy": "utm_campaign"}
         totals = (await person.send("POST", "/api/reports", sent)).json()["totals"]

@@ -123,7 +123,7 @@ class Principal(msgspec.Struct, frozen=True, kw_only=True):
         return self.tags is None or not self.tags.isdisjoint(getattr(stored, "tags", ()))
 
     def check_tags(self, tags: Collection[UUID], field: str = "tags") -> None:
-        """Raise BadRequest if a link with these tags would be outside the limit."""
+        """Raises BadRequest if a link with these tags would be outside the limit."""
         if self.tags is not None and self.tags.isdisjoint(tags):
             raise BadRequest(f"{field}: a link needs one of the tags that you are limited to")
 

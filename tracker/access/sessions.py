@@ -193,12 +193,8 @@ class Sessions:
 
 def _signed_in(row: Mapping[str, Any]) -> SignedIn:
     label = row["name"] or row["email"]
-    return SignedIn(
-        session=as_struct(Session, row),
-        label=label,
-        role=Role(row["role"]),
-        tags=frozenset(row.get("tags", ())),
-    )
+    tags = frozenset(row.get("tags", ()))
+    return SignedIn(session=as_struct(Session, row), label=label, role=Role(row["role"]), tags=tags)
 
 
 def _expiry(created_at: datetime, used_at: datetime) -> datetime:

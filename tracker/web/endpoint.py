@@ -3,6 +3,7 @@
 import inspect
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from types import UnionType
 from typing import Any, Final, NamedTuple, Protocol, TypeVar, Union, get_args, get_origin
 from uuid import UUID
@@ -153,8 +154,7 @@ class Endpoints:
     """
 
     def __init__(self, room: str, tag: str | None = None) -> None:
-        self._room = room
-        self._tag = tag
+        self._row = partial(Endpoint, room=room, tag=tag)
         self.rows: list[Endpoint] = []
 
     def __call__(
@@ -175,8 +175,7 @@ class Endpoints:
     ) -> Callable[[Run], Run]:
         def add(run: Run) -> Run:
             query, body, returned = _annotations(run)
-            row = Endpoint(
-                room=self._room,
+            row = self._row(
                 method=method,
                 path=path,
                 access=access,
@@ -190,7 +189,6 @@ class Endpoints:
                 export=export,
                 operation_id=operation_id,
                 ends_with_client=ends_with_client,
-                tag=self._tag,
                 body_bytes=MAX_IGNORED_BODY_BYTES if body is Nothing else body_bytes,
                 limited=limited,
             )

@@ -117,10 +117,8 @@ SHARES: Resource[Share, ShareRecord] = Resource(
 @endpoint("GET", "/api/shares", "shares:read", limited=True)
 async def list_shares(call: SharingCall[ListShares, Nothing]) -> Page[ShareRecord]:
     """List shared reports, newest first."""
-    query, within = call.query, call.principal.tags
-    fetch = partial(
-        call.services.shares.page, call.account_id, revoked=query.revoked, within=within
-    )
+    query, shares = call.query, call.services.shares
+    fetch = partial(shares.page, call.account_id, revoked=query.revoked, within=call.principal.tags)
     return await SHARES.page(call, query, fetch)
 
 
@@ -150,9 +148,7 @@ async def check_report(services: SharingServices, body: CreateShare) -> None:
     limited=True,
 )
 async def create(call: SharingCall[Nothing, CreateShare]) -> NewShare:
-    """Share a report by a public link, shown only now: needs reports:read too, and links:read to
-    show the names of links.
-    """
+    """Share a report by a public link, shown now only. Needs reports:read; for names links:read."""
     body, services = call.body, call.services
     _check_may_read(call.principal, body)
     expires_at = call.principal.expiry(body.expires_at)
@@ -205,7 +201,10 @@ def _check_may_read(principal: Principal, body: CreateShare) -> None:
 
 @endpoint("DELETE", "/api/shares/{id}", "shares:write", limited=True)
 async def revoke(call: SharingCall[Nothing, Nothing]) -> Done:
-    """Revoke a shared report: its link stops working."""
+    """Revoke a shared report: its link stops working.
+
+    Raises NotFound if it shows more than the principal may see.
+    """
     share = await SHARES.find(call)
     if call.principal.tags is not None and not call.principal.tags.issuperset(share.tags):
         raise NotFound("share: not found")

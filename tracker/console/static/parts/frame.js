@@ -10,10 +10,7 @@ import { dismissToast, toast, toasts } from "console/core/toasts";
 import { HOME } from "console/core/url";
 import { useKeys } from "console/parts/keys";
 
-/**
- * The pages in the navigation, with the second key of their shortcut (`g`, then this key). A `whole`
- * one is not for those who are limited to some links.
- */
+/** The pages in the navigation, with the second key of their shortcut (`g`, then this key). */
 const NAVIGATION = [
   { href: "/console/overview", label: "Overview", key: "o", scope: "reports:read" },
   { href: "/console/table", label: "Table", key: "b", scope: "reports:read" },
@@ -28,7 +25,7 @@ const NAVIGATION = [
   { href: "/console/settings", label: "Settings", key: "s" },
 ];
 
-/** Return the pages of the navigation that the reader may see. */
+/** Return the pages that the reader may see. A `whole` one shows all links, or nothing. */
 function seenPages() {
   return NAVIGATION.filter(({ scope, whole }) => (!scope || can(scope)) && (!whole || seesAll()));
 }
