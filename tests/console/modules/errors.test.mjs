@@ -12,6 +12,7 @@ const CASES = [
   ],
   ["not_found", "", "no such file", "There is nothing at this address."],
   ["missing_scope", "", "your role lacks the scope keys:read", "Your role does not allow this."],
+  ["limited", "account", "you see only links with some tags", "not for you."],
   ["missing_scope", "account", "your access has changed", "Load the page again."],
   ["forbidden", "session", "accepted only from pages of https://t.example", "https://t.example."],
   ["unauthorized", "e-mail or password", "wrong", "Check both and try again."],

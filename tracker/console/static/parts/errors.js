@@ -26,6 +26,7 @@ const WORDS = {
     account: "Your access has changed in the meantime. Load the page again.",
     "*": "Your role does not allow this. Ask an owner of the account.",
   },
+  limited: { "*": "You see only links with some tags, so this page is not for you." },
   forbidden: {
     account: "You are no longer a member of any account. Ask an owner for a link.",
     member:
