@@ -45,6 +45,7 @@ UNAUDITED: Final = {
     "POST /api/webhooks/{id}/deliveries/retry": "the example finds no failed delivery",
     "POST /api/short-links/{id}/decide": "reads",
     "POST /api/short-links/decide": "reads",
+    "POST /api/postbacks/check": "reads",
     "POST /api/short-links/{id}/test-click": "records a click; nothing of the account changes",
     "POST /api/event-configs/{id}/test-conversion": "records a conversion; the same",
     "POST /api/conversions/bulk": "the example's conversion does not exist",

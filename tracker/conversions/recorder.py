@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from tracker.conversions.account_rules import AccountRules, CachedRules, refusal
 from tracker.conversions.append import ConversionAppender
+from tracker.conversions.conversion import Conversion
 from tracker.conversions.corrections.status import OnRepeat, is_click_key
 from tracker.conversions.event_config import EventConfig, EventConfigs
 from tracker.conversions.event_ids import EventIds
@@ -23,14 +24,14 @@ from tracker.conversions.look_ups import LOOK_UP_SECONDS, LookUps
 from tracker.conversions.postbacks.aliases import MAX_WARNINGS, SHARED_ID, warnings_of
 from tracker.conversions.postbacks.parameters import ConversionParameters
 from tracker.conversions.resolution import (
+    Checked,
+    Draft,
     Origin,
-    Reported,
     account_of,
     conversion_of,
     currency_of,
     lacks_value,
     read_by,
-    report_of,
     scopes_of,
     value_required,
 )
@@ -146,9 +147,47 @@ class Recorder:
         Raises Unavailable if it cannot be made durable, or no store knows whether it is a repeat.
         Then it may still be recorded, and sending it again is safe.
         """
+        draft = await self._draft(parameters, client, origin)
+        parameters, restates = draft.parameters, draft.restates
+        if draft.account_id is None:
+            self._allow_without_account(parameters, client)
+        first, event_id, warnings = await self._append(draft)
+        is_repeat = first != event_id
+        if is_repeat and not restates and origin is None:
+            self._appender.record_repeat(first)
+        return RecordedConversion(
+            first,
+            click_found=draft.owner_id is not None,
+            click_named=parameters.click_id is not None,
+            is_duplicate=is_repeat and not restates,
+            warnings=await self._warned(parameters, first, warnings) if is_repeat else warnings,
+            is_updated=is_repeat and restates,
+        )
+
+    async def check(
+        self, parameters: ConversionParameters, account_id: UUID, client: str
+    ) -> tuple[Conversion, int | None]:
+        """Check as `record` does, as if other accounts had no keys and clicks. Record nothing.
+
+        Return the conversion that would be recorded, and the id of the one that it repeats.
+        """
+        draft = await self._draft(parameters, client, viewer=account_id)
+        checked = await self._check(draft, also_claimed=True)
+        return draft.conversion(0, checked), checked.first
+
+    async def _draft(
+        self,
+        parameters: ConversionParameters,
+        client: str,
+        origin: Origin | None = None,
+        viewer: UUID | None = None,
+    ) -> Draft:
+        """Read the parameters, and look up their account. Raises as `record`."""
         config = None
         if parameters.pbk is not None:
             config = await self._configs.by_postback_key(parameters.pbk, client)
+            if viewer and config and config.account_id != viewer:
+                config = None
         parameters, reported = read_by(config, parameters)
         if origin is not None:
             reported = origin.reported(reported, config)
@@ -159,30 +198,27 @@ class Recorder:
         if parameters.click_id is not None:
             # None if the click is not stored yet, or MongoDB does not answer.
             owner_id = await self._look_ups.owners.submit(parameters.click_id.bytes)
+        if viewer and config is None and owner_id != viewer:
+            owner_id = None
         account_id = account_of(config, owner_id)
-        if account_id is None:
-            self._allow_without_account(parameters, client)
         account = await self._account(account_id)
-        draft = _Draft(parameters, reported, config, account_id, account, restates, origin)
-        first, event_id, warnings = await self._append(draft)
-        is_repeat = first != event_id
-        if is_repeat and not restates and origin is None:
-            self._appender.record_repeat(first)
-        return RecordedConversion(
-            first,
-            click_found=owner_id is not None,
-            click_named=parameters.click_id is not None,
-            is_duplicate=is_repeat and not restates,
-            warnings=await self._warned(parameters, first, warnings) if is_repeat else warnings,
-            is_updated=is_repeat and restates,
-        )
+        return Draft(parameters, reported, config, account, account_id, owner_id, restates, origin)
 
-    async def _append(self, draft: "_Draft") -> tuple[int, int | None, tuple[str, ...]]:
-        """Append, unless it is a mere repeat. Return the ids of the first and of the new one.
+    async def _append(self, draft: Draft) -> tuple[int, int | None, tuple[str, ...]]:
+        """Append, unless it is a mere repeat. Return the ids of the first and the new; warnings."""
+        checked = await self._check(draft)
+        first, warnings = checked.first, checked.warnings
+        if first is not None and not draft.restates:
+            return first, None, warnings
+        if draft.origin is not None and draft.origin.is_dry_run:
+            return first or 0, 0, warnings
+        new = draft.conversion(await self._event_ids.next(), checked)
+        appended = await self._appender.append(new, checked.scopes if first is None else ())
+        return appended if first is None else first, new.id, warnings
 
-        The third are its warnings.
-        """
-        parameters, reported, config, account_id, account, restates, origin = draft
+    async def _check(self, draft: Draft, also_claimed: bool = False) -> Checked:
+        """Raises BadRequest if the conversion is refused."""
+        parameters, reported, config, account, account_id, *_ = draft
         value = parameters.value if reported.counts_value else None
         broken = account and account.rules.broken_by(config is not None, value)
         lacking = lacks_value(config, parameters.value, reported)
@@ -190,35 +226,22 @@ class Recorder:
         first = None
         if parameters.transaction_id is not None and reported.on_repeat is not OnRepeat.COUNT:
             scopes = scopes_of(parameters, config, account_id)
-            first = await self._appender.find_first(
-                parameters.transaction_id, scopes, also_claimed=bool(broken) or lacking
-            )
-        if account and broken and (first is None or restates):
+            also_claimed = also_claimed or bool(broken) or lacking
+            first = await self._appender.find_first(parameters.transaction_id, scopes, also_claimed)
+        if account and broken and (first is None or draft.restates):
             raise refusal(account.rules, broken)
         if first is None and lacking:
             raise value_required()
-        currency, warnings = currency_of(parameters, config, account, restates)
+        currency, warnings = currency_of(parameters, config, account, draft.restates)
         warnings = (*reported.warnings, *warnings, *warnings_of(parameters))[:MAX_WARNINGS]
-        if first is not None and not restates:
-            return first, None, warnings
-        if origin is not None and origin.is_dry_run:
-            return first or 0, 0, warnings
-        event_id = await self._event_ids.next()
-        of = (parameters, config, account_id, scopes or (UUID(int=event_id),), account is not None)
-        report = report_of(parameters, reported, config, currency)
-        new = conversion_of(event_id, *of, warnings, report)
-        if origin is not None:
-            new = origin.applied(new)
-        appended = await self._appender.append(new, scopes if first is None else ())
-        return appended if first is None else first, event_id, warnings
+        return Checked(first, scopes, currency, warnings)
 
     async def _warned(
         self, parameters: ConversionParameters, earlier: int, warnings: tuple[str, ...]
     ) -> tuple[str, ...]:
-        """Return the warnings of a repeat of the transaction id of an `earlier` conversion.
+        """Return the warnings of a repeat. `earlier` has its transaction id.
 
-        An id such as `0` or `unknown` may be a filler that all conversions share. That shows when
-        their clicks differ.
+        An id such as `0` may be a filler that all conversions share: their clicks differ then.
         """
         if parameters.click_id is None or is_click_key(parameters.transaction_id or ""):
             return warnings
@@ -267,26 +290,11 @@ class Recorder:
 
     async def _account(self, account_id: UUID | None) -> CachedRules | None:
         """Return rules and currency. If they or the account are unknown: None; the drain checks."""
-        if account_id is None:
-            return None
-        if known := self._rules.peek(account_id):
+        known = None if account_id is None else self._rules.peek(account_id)
+        if account_id is None or known or self._mongodb.is_open:
             return known
-        if self._mongodb.is_open:
-            return None
         try:
             return await answer_within(LOOK_UP_SECONDS, self._rules.cached(account_id))
         except (Unavailable, TimeoutError) as error:
             self._mongodb.record_failure(error)
             return None
-
-
-class _Draft(NamedTuple):
-    """A conversion to append. `account` is None if its rules are not known."""
-
-    parameters: ConversionParameters
-    reported: Reported
-    config: EventConfig | None
-    account_id: UUID | None
-    account: CachedRules | None
-    restates: bool
-    origin: Origin | None

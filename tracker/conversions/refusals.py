@@ -9,11 +9,13 @@ The handlers of `/api/event` record refusals. A loop stores them once a second, 
 """
 
 import asyncio
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from enum import StrEnum
 from typing import Any, Final, NamedTuple
+from urllib.parse import quote, quote_plus
 from uuid import UUID
 
 import msgspec
@@ -135,10 +137,17 @@ class Refusals:
             raise
 
     async def page(
-        self, account_id: UUID, reason: Reason | None, page: int, page_size: int
+        self, account_id: UUID, reason: Reason | None, page: int, page_size: int, search: str = ""
     ) -> tuple[list[RefusedPostback], int]:
-        """Return a page, newest first, and the number of stored refusals."""
-        wanted = {} if reason is None else {"reason": reason}
+        """Return a page, newest first, and the number of stored refusals.
+
+        `search` is a part of the request, encoded or not; case is ignored.
+        """
+        wanted: dict[str, Any] = {} if reason is None else {"reason": reason}
+        if search:
+            spellings = {search, quote(search, safe=""), quote_plus(search)}
+            found = re.compile("|".join(map(re.escape, sorted(spellings))), re.IGNORECASE)
+            wanted["$or"] = [{"query": found}, {"body": found}]
         return await self._pages.find({"account_id": account_id, **wanted}, page, page_size)
 
     async def counts(self, account_id: UUID) -> dict[Reason, int]:

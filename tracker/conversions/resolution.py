@@ -237,6 +237,38 @@ def _bytes(value: UUID | None) -> bytes | None:
     return None if value is None else value.bytes
 
 
+class Checked(NamedTuple):
+    """What the checks of a draft have found. `first` has the same transaction id already."""
+
+    first: int | None
+    scopes: tuple[UUID, ...]
+    currency: str | None
+    warnings: tuple[str, ...]
+
+
+class Draft(NamedTuple):
+    """A conversion to append. `account` is None if its rules are not known.
+
+    `owner_id` is the account of its click, None if that is not stored.
+    """
+
+    parameters: ConversionParameters
+    reported: Reported
+    config: EventConfig | None
+    account: CachedRules | None
+    account_id: UUID | None
+    owner_id: UUID | None
+    restates: bool
+    origin: Origin | None
+
+    def conversion(self, event_id: int, checked: Checked) -> Conversion:
+        scopes = checked.scopes or (UUID(int=event_id),)
+        of = (self.parameters, self.config, self.account_id, scopes, self.account is not None)
+        report = report_of(self.parameters, self.reported, self.config, checked.currency)
+        new = conversion_of(event_id, *of, checked.warnings, report)
+        return new if self.origin is None else self.origin.applied(new)
+
+
 def claim_keys(
     transaction_id: str | None, scopes: Sequence[UUID], partitions: int
 ) -> tuple[str, ...]:

@@ -51,6 +51,10 @@ class ConversionRules(msgspec.Struct, frozen=True, kw_only=True):
             return Rule.MAX_VALUE
         return None
 
+    def is_full(self, counted: int) -> bool:
+        """Return whether the cap of a click with `counted` conversions has no room for another."""
+        return self.max_per_click is not None and counted >= self.max_per_click
+
 
 NO_RULES: Final = ConversionRules()
 

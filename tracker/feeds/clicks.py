@@ -47,7 +47,10 @@ def _entries(packed: bytes) -> Sequence[tuple[UUID, None]]:
 def _scan(
     account_id: UUID, wanted: FeedFilter, links: LinkIds, conditions: Conditions
 ) -> ScanRange:
-    """Return the range to scan: the account's tests, the clicks of a few links, or all clicks."""
+    """Return the range to scan: one click, tests, the clicks of a few links, or all clicks."""
+    if wanted.id is not None:
+        others = [{"account_id": account_id}, *conditions, *link_conditions(links)]
+        return ScanRange("_id_", [{"_id": wanted.id}, *wanted.times], others)
     if wanted.tests == "only":
         indexed = [{"account_id": account_id, **ONLY_TESTS}, *wanted.times]
         return ScanRange("tests", indexed, [*conditions, *link_conditions(links)])

@@ -41,6 +41,7 @@ class FeedFilter(msgspec.Struct, frozen=True, kw_only=True):
     - `parameters` are the sender's own.
     - `all_tags`: links must have all tags, not just one.
     - `bots` is as in reports, but `exclude` removes no conversions. `tests` is for clicks only.
+      So is `id`, the click's own.
     - `attributions`, `statuses` and `currencies` are for conversions; all pass if one is empty.
       In `currencies` None is the account's own. `unknown_word` is of conversions too.
     - `transaction_id` is searched in `transaction_scopes`, the account's scopes.
@@ -53,6 +54,7 @@ class FeedFilter(msgspec.Struct, frozen=True, kw_only=True):
     all_tags: bool = False
     bots: Bots = "include"
     tests: Tests = "include"
+    id: UUID | None = None
     attributions: Sequence[Attribution] = ()
     statuses: Sequence[Status] = ()
     currencies: Sequence[str | None] = ()
@@ -97,6 +99,8 @@ _TESTS: Final[Mapping[Tests, Conditions]] = {
 def conditions_for_clicks(wanted: FeedFilter, host: str) -> Conditions:
     """Return the conditions for the values of clicks, without time and link."""
     fields = [own for own, _, _ in _of_values(wanted, host)]
+    if wanted.id is not None:
+        fields.append({"_id": wanted.id})
     return [*_BOTS[wanted.bots], *_TESTS[wanted.tests], *fields]
 
 

@@ -21,6 +21,7 @@ from tracker.errors import (
     TrackerError,
     Unavailable,
 )
+from tracker.ids import new_id
 from tracker.metrics import POSTBACKS_NOT_STORED
 from tracker.service.services import Services
 
@@ -105,6 +106,34 @@ async def test_all_are_counted_by_reason_and_the_newest_are_kept(
     by_reason = await listed(world.services, world.api, world.account, "&reason=value&pageSize=1")
     assert by_reason["pagination"]["totalRows"] == 2
     assert by_reason["rows"][0]["query"].endswith("value=a4")
+
+
+async def test_a_part_of_the_request_finds_it_however_it_was_encoded(world: World) -> None:
+    config = await create_event_config(world.services, world.account.id)
+    click_id = str(new_id())
+    for sent in (f"click_id={click_id.upper()}", "txid=A.1%20b&order=(5", "txid=A21+b"):
+        await world.client.get(f"/api/event?pbk={config.pbk}&value=x&{sent}")
+    await world.client.post("/api/event", f'{{"pbk": "{config.pbk}", "value": "in body"}}'.encode())
+    for search, found in (
+        (click_id, [click_id.upper()]),
+        ("a.1%20B", ["A.1"]),  # no pattern: its dot is a dot
+        ("a21%20B", ["A21"]),
+        ("%285", ["A.1"]),
+        ("in%20body", [""]),
+        ("%00", None),
+        (config.pbk, []),
+    ):
+        query = f"&search={search}"
+        if found is None:
+            refused = await world.api.get(
+                f"/api/refused-postbacks?accountId={world.account.id}{query}"
+            )
+            assert refused.status == 400
+            continue
+        rows = (await listed(world.services, world.api, world.account, query))["rows"]
+        assert [one in row["query"] for one, row in zip(found, rows, strict=True)] == [True] * len(
+            found
+        ), search
 
 
 async def test_seven_days_are_kept_and_counted(

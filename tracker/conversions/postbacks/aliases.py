@@ -143,15 +143,24 @@ def warnings_of(parameters: ConversionParameters) -> tuple[str, ...]:
 
 def is_alias_now(warning: str, aliases: Aliases) -> bool:
     """Return whether a warning names a parameter that is among `aliases` since."""
+    return ignored_name(warning) in aliases
+
+
+def ignored_name(warning: str) -> str:
+    """Return the parameter that `warning_of_ignored` names; "" for another warning."""
     name, similar, _ = warning.partition(_SIMILAR_TO)
-    return bool(similar) and name in aliases
+    return name if similar else ""
+
+
+def warning_of_ignored(name: str, parameter: str) -> str:
+    return f"{name}{_SIMILAR_TO}{parameter}?"
 
 
 def _warning(parameters: ConversionParameters, name: str) -> str:
     parameter = _PARAMETERS.get(_plain(name))
     if parameter is None or getattr(parameters, parameter) is not None:
         return ""
-    return f"{name}{_SIMILAR_TO}{parameter}?"
+    return warning_of_ignored(name, parameter)
 
 
 def _plain(name: str) -> str:

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 from typing import Annotated, Any, TypeVar
+from uuid import UUID
 
 from msgspec import Meta
 from msgspec.structs import replace
@@ -44,12 +45,15 @@ class ListClicks(FeedQuery, kw_only=True):
             "left out (exclude), or shown alone (only)"
         ),
     ] = "include"
+    click_id: Annotated[UUID | None, Meta(description="the click itself")] = None
 
     def filter(self, calendar: Calendar, host: str) -> FeedFilter:
-        return replace(super().filter(calendar, host), tests=self.tests)
+        return replace(super().filter(calendar, host), tests=self.tests, id=self.click_id)
 
 
-async def _show(call: FeedCall[Any, Nothing], clicks: Sequence[StoredClick]) -> list[ClickRecord]:
+async def shown_clicks(
+    call: FeedCall[Any, Nothing], clicks: Sequence[StoredClick]
+) -> list[ClickRecord]:
     """Return the records of clicks, with one query each for links, conversions and names."""
     if not clicks:
         return []
@@ -87,11 +91,11 @@ def click_record(kind: type[Record], click: StoredClick, **others: object) -> Re
         "clicks",
         "Export all clicks that pass the filters, as CSV or NDJSON",
         ClickRecord,
-        lambda call: all_of_feed(call, call.services.click_feed, _show),
+        lambda call: all_of_feed(call, call.services.click_feed, shown_clicks),
         account_columns=parameter_columns,
     ),
     limited=True,
 )
 async def list_clicks(call: FeedCall[ListClicks, Nothing]) -> FeedAnswer[ClickRecord]:
     """List clicks, newest first, or everything that was stored after a cursor."""
-    return await page_of_feed(call, call.services.click_feed, _show)
+    return await page_of_feed(call, call.services.click_feed, shown_clicks)

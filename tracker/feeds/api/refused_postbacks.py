@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Any
 from uuid import UUID
 
 import msgspec
@@ -15,7 +15,7 @@ from tracker.feeds.services import FeedCall
 from tracker.web.call import Nothing
 from tracker.web.endpoint import Endpoints
 from tracker.web.resource import record_of
-from tracker.web.schema import AccountPage, Page, Timestamp
+from tracker.web.schema import AccountPage, FilterText, Page, Timestamp
 
 endpoint = Endpoints("feeds")
 
@@ -29,6 +29,10 @@ class ListRefusedPostbacks(AccountPage, kw_only=True):
     """The page of refused requests to list."""
 
     reason: DescribedReason | None = None
+    search: Annotated[
+        FilterText,
+        Meta(description="a part of the query or body, such as a click id or transaction id"),
+    ] = ""
 
 
 class RefusedPostbackRecord(msgspec.Struct, kw_only=True):
@@ -78,10 +82,10 @@ async def list_refused(call: FeedCall[ListRefusedPostbacks, Nothing]) -> Refused
     """Return a page of the account's refused requests, newest first."""
     query, refusals = call.query, call.services.conversions.refusals
     (rows, total), counts = await asyncio.gather(
-        refusals.page(call.account_id, query.reason, query.page, query.page_size),
+        refusals.page(call.account_id, query.reason, query.page, query.page_size, query.search),
         refusals.counts(call.account_id),
     )
-    page = query.page_of(await _records(call, rows), total)
+    page = query.page_of(await refused_records(call, rows), total)
     ordered = sorted(counts.items(), key=lambda one: (-one[1], one[0]))
     return RefusedPostbacks(
         rows=page.rows,
@@ -90,8 +94,8 @@ async def list_refused(call: FeedCall[ListRefusedPostbacks, Nothing]) -> Refused
     )
 
 
-async def _records(
-    call: FeedCall[ListRefusedPostbacks, Nothing], rows: Sequence[RefusedPostback]
+async def refused_records(
+    call: FeedCall[Any, Nothing], rows: Sequence[RefusedPostback]
 ) -> list[RefusedPostbackRecord]:
     ids = {one.event_config_id for one in rows if one.event_config_id}
     configs = await call.services.conversions.event_configs.find_all(ids)

@@ -86,7 +86,7 @@ class RuleDecisions:
         which = click_and_config(event)
         if rules.max_per_click is None or which is None:
             return None
-        if self._counts[which] >= rules.max_per_click:
+        if rules.is_full(self._counts[which]):
             return Rule.MAX_PER_CLICK
         self._counts[which] += 1
         self.caps[which] = rules.max_per_click

@@ -29,6 +29,7 @@ from tracker.feeds.api import (
     conversion_warnings,
     conversions,
     corrections,
+    find,
     refused_postbacks,
     testing,
 )
@@ -102,7 +103,7 @@ _DECLARING = (
         decide,
     ),
     *(clicks, conversions, corrections, conversion_delays, conversion_warnings),
-    *(refused_postbacks, ad_exports),
+    *(refused_postbacks, ad_exports, find),
     *(webhooks, templates, statistics, deliveries, samples),
     *(imports, cut_over, uploads),
     *(keys, account, audit, members, invitations),

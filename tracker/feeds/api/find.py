@@ -1,0 +1,255 @@
+"""What became of a click, a conversion or a postback, by an id or a URL. Nothing is recorded."""
+
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+from typing import Annotated, Any, Final, Literal, TypeVar, cast
+from uuid import UUID
+
+import msgspec
+from msgspec import Meta, field
+
+from tracker.clicks.document import ONLY_TESTS, ClickDocument
+from tracker.clock import now
+from tracker.conversions.corrections.status import NO_VALUE, Status, is_click_key
+from tracker.conversions.document import COUNTED, Attribution, attribute, click_and_config
+from tracker.conversions.new_document import document
+from tracker.conversions.postbacks.aliases import ignored_name, warning_of_ignored, warnings_of
+from tracker.conversions.postbacks.parameters import ConversionParameters, parse_text
+from tracker.conversions.resolution import read_by
+from tracker.errors import BadRequest, NotFound
+from tracker.feeds.api.click_records import ClickRecord
+from tracker.feeds.api.clicks import shown_clicks
+from tracker.feeds.api.conversion_schema import (
+    AttributionName,
+    ConversionEventConfig,
+    ListedConversion,
+)
+from tracker.feeds.api.conversions import listed
+from tracker.feeds.api.refused_postbacks import RefusedPostbackRecord, refused_records
+from tracker.feeds.clicks import StoredClick
+from tracker.feeds.conversions import StoredConversion
+from tracker.feeds.filter import FeedFilter
+from tracker.feeds.services import FeedCall
+from tracker.ids import parse_event_id, parse_id
+from tracker.web.call import Nothing
+from tracker.web.endpoint import Endpoints
+from tracker.web.limits import MAX_EVENT_BYTES, MAX_URL_CHARACTERS
+from tracker.web.resource import record_of
+from tracker.web.schema import AccountId, AccountQuery, trimmed
+
+endpoint = Endpoints("feeds", tag="Conversions")
+
+MAX_FOUND: Final = 100
+MAX_REFUSED: Final = 20
+_UNITS: Final = (("day", 86_400), ("hour", 3600), ("minute", 60))
+_STATES: Final = {
+    Attribution.LATE: "Too late for its click.",
+    Attribution.TOO_FAST: "Too soon after its click.",
+    Attribution.TEST: "The click is a test: it would not count.",
+    Attribution.REFUSED: "Would be refused: max_per_click, a rule of the account.",
+}
+_Kind = Literal["click", "event", "transaction", "postback"]
+Id = TypeVar("Id")
+
+
+class CheckPostback(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """The postback to check."""
+
+    account_id: AccountId = field(name="accountId")
+    url: Annotated[
+        str, Meta(max_length=MAX_EVENT_BYTES, description="of any host: only its query is read")
+    ]
+
+
+class CheckedPostback(msgspec.Struct, kw_only=True):
+    """What a postback would do. `attribution` and `payout` are null if it records nothing."""
+
+    summary: Annotated[str, Meta(description="all of it, in words")] = ""
+    error: Annotated[str | None, Meta(description="what refuses it; null: it is accepted")] = None
+    warnings: Annotated[
+        list[str], Meta(description="of its answer, and of ignored parameters with a click's id")
+    ] = field(default_factory=list)
+    event_config: ConversionEventConfig | None = None
+    click_id: UUID | None = None
+    repeat_of: Annotated[
+        int | None, Meta(description="the conversion that has its transaction id")
+    ] = None
+    attribution: AttributionName | None = None
+    payout: Decimal | None = None
+    currency: str | None = None
+
+
+class Find(AccountQuery, kw_only=True):
+    """The text to find."""
+
+    q: Annotated[
+        str,
+        Meta(
+            description="a click id, transaction id, event id, or a whole postback URL",
+            examples=["order-1001"],
+        ),
+    ]
+
+
+class Found(msgspec.Struct, kw_only=True):
+    """Everything that has the id."""
+
+    kind: Annotated[_Kind | None, Meta(description="null: neither a click nor a conversion")]
+    click: ClickRecord | None = None
+    conversions: Annotated[
+        list[ListedConversion],
+        Meta(description=f"of the click too, with refused ones; the newest {MAX_FOUND}"),
+    ] = field(default_factory=list)
+    refused: Annotated[
+        list[RefusedPostbackRecord],
+        Meta(description=f"refused postbacks that contain the text; the newest {MAX_REFUSED}"),
+    ] = field(default_factory=list)
+    postback: CheckedPostback | None = None
+
+
+@endpoint("GET", "/api/find", "conversions:read")
+async def find(call: FeedCall[Find, Nothing]) -> Found:
+    """Find clicks, conversions and refused postbacks by an id, or check a postback URL."""
+    text = trimmed("q", call.query.q, MAX_URL_CHARACTERS)
+    if "=" in text and ("?" in text or "&" in text):
+        return Found(kind="postback", postback=await _checked(call, text))
+    refusals, click_id = call.services.conversions.refusals, _parsed(parse_id, text)
+    clicks = await call.services.click_feed.find_all(
+        call.account_id, [click_id] if click_id else []
+    )
+    found = await _conversions(call, text, click_id)
+    refused, _ = await refusals.page(call.account_id, None, 1, MAX_REFUSED, text)
+    kind: _Kind | None = next((one for one, rows in found.items() if rows), None)
+    unique = {row.id: row for rows in found.values() for row in rows}
+    return Found(
+        kind="click" if clicks else kind,
+        click=next(iter(await shown_clicks(call, clicks)), None),
+        conversions=await listed(call, list(unique.values())),
+        refused=await refused_records(call, refused),
+    )
+
+
+async def _conversions(
+    call: FeedCall[Any, Nothing], text: str, click_id: UUID | None
+) -> dict[_Kind, Sequence[StoredConversion]]:
+    """Return the conversions of the click, and with `text` as event or transaction id."""
+    feed, found = call.services.conversion_feed, dict[_Kind, Sequence[StoredConversion]]()
+    wanted = dict[_Kind, FeedFilter]()
+    if click_id:
+        wanted["click"] = FeedFilter(click_id=click_id)
+    if event_id := _parsed(parse_event_id, text):
+        event = await feed.find(event_id)
+        found["event"] = [event] if event and event.account_id == call.account_id else []
+    if not is_click_key(text):
+        configs = await call.services.conversions.event_configs.ids(call.account_id)
+        scopes = [call.account_id, *configs]
+        wanted["transaction"] = FeedFilter(transaction_id=text, transaction_scopes=scopes)
+    for kind, one in wanted.items():
+        found[kind] = (await feed.page(call.account_id, one, None, MAX_FOUND)).rows
+    return found
+
+
+def _parsed(parse: Callable[[str, str], Id], text: str) -> Id | None:
+    try:
+        return parse("q", text)
+    except BadRequest:
+        return None
+
+
+@endpoint(
+    "POST",
+    "/api/postbacks/check",
+    "conversions:read",
+    example={"url": "https://network.example/?pbk=mB2eZc0vQ8yT5sWkXn1uHg"},
+)
+async def check(call: FeedCall[Nothing, CheckPostback]) -> CheckedPostback:
+    """Check a postback URL by the rules of `/api/event`, and record nothing."""
+    return await _checked(call, call.body.url)
+
+
+async def _checked(call: FeedCall[Any, Any], url: str) -> CheckedPostback:
+    text, answer = url.strip().partition("#")[0], CheckedPostback()
+    words = ["No event configuration of yours."]
+    try:
+        parameters = parse_text((text.partition("?")[2] or text).encode())
+        configs, pbk = call.services.conversions.event_configs, parameters.pbk
+        config = await configs.by_postback_key(pbk, call.client.address) if pbk else None
+        if config and config.account_id != call.account_id:
+            config = None
+        if config:
+            answer.event_config = record_of(ConversionEventConfig, config)
+            words = [f"Event '{config.name}'."]
+        read, _ = read_by(config, parameters)
+        answer.warnings = [*warnings_of(read), *await _hints(call, read)]
+        words += await _outcome(call, answer, parameters)
+    except (BadRequest, NotFound) as error:
+        answer.error = error.message
+        words.append(f"Would be refused: {error.message}.")
+    answer.warnings = list(dict.fromkeys(answer.warnings))
+    names = filter(None, map(ignored_name, answer.warnings))
+    words += [f"`{name}` is not known here: add it as a name." for name in names]
+    answer.summary = " ".join(words)
+    return answer
+
+
+async def _hints(call: FeedCall[Any, Any], read: ConversionParameters) -> list[str]:
+    """Return a warning of each ignored parameter whose value is the id of a click."""
+    others = (read.click_id is None and read.others) or {}
+    parsed = {name: _parsed(parse_id, str(value)) for name, value in others.items()}
+    ids = [one for one in parsed.values() if one]
+    found = {one.id for one in await call.services.click_feed.find_all(call.account_id, ids)}
+    return [warning_of_ignored(name, "click_id") for name, one in parsed.items() if one in found]
+
+
+async def _outcome(
+    call: FeedCall[Any, Any], answer: CheckedPostback, parameters: ConversionParameters
+) -> list[str]:
+    """Complete the answer of an accepted postback; return the words. Raises as `record` does."""
+    conversions = call.services.conversions
+    new, answer.repeat_of = await conversions.recorder.check(
+        parameters, call.account_id, call.client.address
+    )
+    made, account = document(new), await conversions.account_rules.cached(call.account_id)
+    answer.warnings = [*(new.warnings or ()), *answer.warnings]
+    click_id = UUID(bytes=new.click_id) if new.click_id else None
+    answer.click_id, status = click_id, made.get("reported", Status.APPROVED)
+    clicks = await call.services.click_feed.find_all(
+        call.account_id, [click_id] if click_id else []
+    )
+    words = [_click(clicks, click_id)]
+    if answer.repeat_of is not None:
+        restates = "restates" in made.get("report", ())
+        outcome = f"would be {status}" if restates else "a repeat counts nothing"
+        return [*words, f"Conversion {answer.repeat_of} has its transaction id: {outcome}."]
+    state, which = made["status"], click_and_config(made)
+    for click in clicks:
+        values: dict[str, Any] = {"account_id": call.account_id.bytes, "at": click.at}
+        values |= ONLY_TESTS if click.test else {}
+        state = attribute(made, cast(ClickDocument, values))["status"]
+        if which and state in COUNTED:
+            counted = (await conversions.store.counted([which])).get(which, 0)
+            state = Attribution.REFUSED if account.rules.is_full(counted) else state
+    answer.attribution = cast(AttributionName, state.value)
+    answer.payout = None if new.payout is None else Decimal(new.payout)
+    answer.currency = made.get("currency", account.currency)
+    words += filter(None, [_STATES.get(state)])
+    return [*words, _pay(answer, status)] if state in COUNTED else words
+
+
+def _click(clicks: Sequence[StoredClick], click_id: UUID | None) -> str:
+    if not clicks:
+        return "No click is named." if click_id is None else "The click is not stored here."
+    seconds = (now() - clicks[0].at).total_seconds()
+    for unit, size in _UNITS:
+        if (number := int(seconds // size)) > 0:
+            return f"Click found, {number} {unit}{'s' * (number > 1)} old."
+    return "Click found, less than a minute old."
+
+
+def _pay(answer: CheckedPostback, status: Status) -> str:
+    if status in NO_VALUE or answer.payout is None:
+        return f"Would be {status}, and pay nothing."
+    payout = answer.payout.normalize()
+    digits = max(2, -int(payout.as_tuple().exponent))
+    money = " ".join(filter(None, (f"{payout:.{digits}f}", answer.currency)))
+    return f"Would pay {money}{', once approved' * (status is Status.PENDING)}."
