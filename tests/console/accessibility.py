@@ -22,6 +22,7 @@ NARROW: Final[ViewportSize] = {"width": 360, "height": 740}
 
 def path_of(route: str, scene: Scene) -> str:
     ids = {"links": scene.link, "webhooks": scene.webhook, "conversions": scene.event}
+    ids |= {"clicks": scene.click}
     ids |= {"imports": scene.imported, "domains": scene.domain, "uploads": scene.upload}
     return re.sub(r"(\w+)/:id", lambda match: f"{match[1]}/{ids[match[1]]}", route)
 

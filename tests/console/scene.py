@@ -39,6 +39,7 @@ class Scene(NamedTuple):
     link: UUID
     webhook: UUID
     event: int
+    click: UUID
     imported: UUID
     domain: UUID
     upload: UUID
@@ -108,7 +109,9 @@ async def create_scene(services: Services, account_id: UUID) -> Scene:
     row = msgspec.structs.replace(refused, text=HOSTILE, destination_url=HOSTILE)
     await services.imports.rows.put(imported.id, [row])
     upload_id = await _upload(services, account_id)
-    return Scene(link.id, webhook.id, EVENT_ID, imported.id, domain.id, upload_id)
+    return Scene(
+        link.id, webhook.id, EVENT_ID, UUID(bytes=click.id), imported.id, domain.id, upload_id
+    )
 
 
 def _split() -> Split:

@@ -155,9 +155,66 @@ async def test_a_conversion_is_found_by_its_transaction_or_its_click(
         await expect(rows).to_have_count(1)
         csv = await page.get_by_role("link", name="CSV").get_attribute("href")
         assert f"transaction_id={order}" in (csv or "")
+        await search.fill("2")
+        await search.press("Enter")
+        await expect(rows.locator('a[href="/console/conversions/2"]')).to_be_visible()
+        await page.get_by_label("State").select_option("no click")
+        await expect(page).to_have_url("/console/conversions?attribution=no_click")
         await search.fill("T-9")
         await search.press("Enter")
         await expect(page.get_by_text("A conversion that was never accepted")).to_be_visible()
+
+
+async def test_a_missing_conversion_is_found_out_by_its_postback_and_its_click(
+    open_console: OpenConsole, services: Services, account: Account
+) -> None:
+    link = await create_link(services, account.id, "a", internal_name="Spring")
+    config = await create_event_config(services, account.id, name="Sale", payout="2.55")
+    click = make_click(
+        *(account.id,), link_id=link.id.bytes, at=now_ms() - 200_000, query="gclid=G-1"
+    )
+    own = account.id.bytes
+    paid = make_conversion(
+        1, click.id, at=now_ms(), account_id=own, transaction_id="T-1", transaction_scope=own
+    )
+    await applied(services, [click, paid])
+    click_id = str(UUID(bytes=click.id))
+    async with open_console("/console/conversions", "400 (Bad Request)") as page:
+        await page.evaluate(
+            "(url) => fetch(url)", f"/api/event?pbk={config.pbk}&click_id={click_id}&value=a"
+        )
+        await services.conversions.refusals.store()
+        await page.reload()
+        await expect(page.get_by_role("link", name="Refused postbacks 1")).to_be_visible()
+        search = page.get_by_label("Find by id")
+        note = page.get_by_role("status").filter(has_text="Nothing was recorded")
+        await search.fill(f"https://else.example/?pbk={config.pbk}&click_id={click_id}")
+        await search.press("Enter")
+        words = "Event 'Sale'. Click found, 3 minutes old. Would pay 2.55."
+        await expect(note).to_contain_text(words)
+        await expect(page).to_have_url("/console/conversions")  # which has no key
+        await page.keyboard.press("Control+k")
+        palette = page.get_by_role("combobox", name="Page, link or tag")
+        await palette.fill(f"/api/event?pbk={config.pbk}&clickid={click_id}")
+        await page.get_by_role("option", name="find as an id").click()
+        await expect(note).to_contain_text("`clickid` is not known here: add it as a name.")
+        named = f"/console/events?edit={config.id}&name=clickid&parameter=click_id"
+        name = note.get_by_role("link", name="Add it as a name")
+        await expect(name).to_have_attribute("href", named)
+        await page.goto("/console/tags")
+        await expect(page.get_by_role("heading", name="Tags")).to_be_visible()
+        await page.keyboard.press("Control+k")
+        await palette.fill(click_id)
+        await page.keyboard.press("Enter")
+        await expect(page).to_have_url(f"/console/conversions?find={click_id}")
+        await page.get_by_role("link", name="The click of Spring").click()
+        await expect(page).to_have_url(f"/console/clicks/{click_id}")
+        await expect(page.locator(".facts")).to_contain_text("gclid=G-1")
+        await expect(page.locator("tbody tr")).to_contain_text("T-1")
+        await page.get_by_role("link", name="1 refused postback").click()
+        await expect(page.get_by_role("row", name="value: must be a finite number")).to_be_visible()
+        await page.get_by_label("Click id, transaction id, or a part").fill("T-1")
+        await expect(page.get_by_role("heading", name="None of them fits")).to_be_visible()
 
 
 async def test_refused_postbacks_are_listed_with_their_reason(

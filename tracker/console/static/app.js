@@ -27,6 +27,7 @@ const ROUTES = [
   ["/console/conversions/uploads", "console/pages/uploads"],
   ["/console/conversions/uploads/:id", "console/pages/upload"],
   ["/console/conversions/:id", "console/pages/conversion"],
+  ["/console/clicks/:id", "console/pages/click"],
   ["/console/webhooks", "console/pages/webhooks"],
   ["/console/webhooks/:id", "console/pages/webhook"],
   ["/console/events", "console/pages/event-configs"],

@@ -5,9 +5,10 @@ import { api } from "console/core/api";
 import { format } from "console/core/format";
 import { useLoad } from "console/core/hooks";
 import { html } from "console/core/html";
-import { Button, ErrorNote, OutLink, PageHeader, Skeleton, Time } from "console/core/parts";
+import { Button, ErrorNote, PageHeader, Skeleton, Time } from "console/core/parts";
 import { can } from "console/core/session";
 import { JsonViewer } from "console/parts/json";
+import { Click } from "console/conversions/click";
 import { CorrectionDialog, History } from "console/conversions/correction";
 import { ConversionState, ConversionStatus, STATES, STATUSES } from "console/conversions/states";
 import { Warning } from "console/conversions/warnings";
@@ -125,61 +126,6 @@ function Facts({ conversion }) {
           </dd>
         `
       }
-    </dl>
-  </section>`;
-}
-
-function Click({ conversion }) {
-  const { click, click_id: id, link } = conversion;
-  if (!click) {
-    return html`<section class="card">
-      <h2>The click</h2>
-      <p class="about">
-        ${
-          id
-            ? html`
-              It names the click <code>${id}</code>, which is not stored or not yours.
-            `
-            : "It names no click."
-        }
-      </p>
-    </section>`;
-  }
-  return html`<section class="card">
-    <h2>The click</h2>
-    <dl class="facts">
-      <dt>Link</dt>
-      <dd>
-        ${
-          link
-            ? html`<a href="/console/links/${link.id}">
-              ${link.internal_name}
-            </a>`
-            : html`<span class="faint">–</span>`
-        }
-      </dd>
-      <dt>Opened</dt>
-      <dd><${Time} at=${click.at} exact /></dd>
-      <dt>Visitor</dt>
-      <dd>${[click.country, click.device, click.browser, click.os].join(" · ")}</dd>
-      ${click.bot && html`<dt>Bot</dt><dd>${click.bot}</dd>`}
-      <dt>Referrer</dt>
-      <dd>
-        ${
-          click.referrer
-            ? html`<${OutLink} url=${click.referrer} />`
-            : html`<span class="faint">none</span>`
-        }
-      </dd>
-      <dt>Query</dt>
-      <dd>
-        ${click.query ? html`<code>${click.query}</code>` : html`<span class="faint">none</span>`}
-      </dd>
-      ${Object.entries(conversion.parameters).map(
-        ([name, value]) => html`<dt>${name}</dt><dd>${value}</dd>`,
-      )}
-      <dt>Id</dt>
-      <dd><code>${click.id}</code></dd>
     </dl>
   </section>`;
 }

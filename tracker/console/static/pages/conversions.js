@@ -1,6 +1,6 @@
 /** Conversions: the log, newest first, with what became of each. */
 
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { api } from "console/core/api";
 import { format } from "console/core/format";
 import { useLoad } from "console/core/hooks";
@@ -23,30 +23,27 @@ import { can, seesAll, session } from "console/core/session";
 import { loadAll } from "console/parts/all";
 import { DayInput } from "console/parts/day-input";
 import { AdExports } from "console/conversions/ad-exports";
-import {
-  ConversionState,
-  ConversionStatus,
-  STATES,
-  STATUSES,
-  stateWord,
-} from "console/conversions/states";
+import { COLUMNS } from "console/conversions/columns";
+import { FoundNote, PostbackNote, isPostback, seek, sought } from "console/conversions/find";
+import { STATES, STATUSES, stateWord } from "console/conversions/states";
 import { WarningsNote } from "console/conversions/warnings";
 
 const ConversionCharts = lazy("console/conversions/charts", "ConversionCharts");
 const PAGE_SIZE = 50;
-const UUID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i;
+const FILTERS = ["status", "attribution", "event", "link", "from", "to"];
 
 /** The page. Its filters are in the URL; the pages after the first are added below it. */
 export default function Conversions() {
-  const { query } = route.value;
-  const { status, attribution, event, link, from, to, find } = query;
-  const chosen = { status, attribution, event, link, from, to };
+  const { find, ...query } = route.value.query;
+  const chosen = Object.fromEntries(FILTERS.map((name) => [name, query[name]]));
   const first = useLoad(
     (signal) => firstPage(chosen, find, signal),
     [JSON.stringify(chosen), find],
   );
-  const filters = { ...chosen, ...((!first.loading && first.data?.named) || namesOf(find)[0]) };
-  const narrowed = Object.values(filters).some(Boolean);
+  const filters = find ? namesOf(find, first.data?.kind) : chosen;
+  const narrowed = find || Object.values(filters).some(Boolean);
+  const postback = sought.value || (isPostback(find) && find);
+  useEffect(() => () => void (sought.value = ""), []);
   return html`
     <${PageHeader}
       title="Conversions"
@@ -55,7 +52,7 @@ export default function Conversions() {
       ${
         seesAll() &&
         html`
-          <a class="button" href="/console/conversions/refused">Refused postbacks</a>
+          <${RefusedButton} />
           <a class="button" href="/console/conversions/uploads">Uploads</a>
           <${AdExports} filters=${filters} />
         `
@@ -65,7 +62,9 @@ export default function Conversions() {
     <//>
     ${seesAll() && html`<${WarningsNote} />`}
     ${can("reports:read") && html`<${ConversionCharts} filters=${filters} />`}
-    <${Filters} filters=${filters} find=${find} />
+    <${Filters} filters=${chosen} find=${find} />
+    ${postback && html`<${PostbackNote} url=${postback} />`}
+    ${find && first.data?.refused && html`<${FoundNote} found=${first.data} text=${find} />`}
     <${Table}
       caption="Conversions"
       load=${first}
@@ -88,61 +87,29 @@ export default function Conversions() {
   `;
 }
 
-const COLUMNS = [
-  {
-    label: "When",
-    wide: true,
-    cell: (row) =>
-      html`<span class="main-cell">
-        <a href="/console/conversions/${row.event_id}"><${Time} at=${row.at} exact /></a>
-        <span>${row.event_config?.name ?? "no event configuration"}</span>
-      </span>`,
-  },
-  { label: "Status", cell: (row) => html`<${ConversionStatus} conversion=${row} />` },
-  {
-    label: "State",
-    cell: (row) =>
-      html`<${ConversionState} conversion=${row} />
-        ${
-          row.warnings.length > 0 &&
-          html`<span title=${row.warnings.join("\n")}><${Badge} kind="warning">warning<//></span>`
-        }`,
-  },
-  {
-    label: "Link",
-    cell: ({ link }) =>
-      link
-        ? html`<a href="/console/links/${link.id}">${link.internal_name}</a>`
-        : html`<span class="faint">–</span>`,
-  },
-  { label: "Value", numeric: true, cell: ({ value }) => format.money(value) },
-  { label: "Payout", numeric: true, cell: ({ payout }) => format.money(payout) },
-  { label: "Country", cell: ({ country }) => country ?? html`<span class="faint">–</span>` },
-  {
-    label: "Transaction",
-    cell: (row) =>
-      html`<span class="mono truncate transaction">${row.transaction_id ?? "–"}</span>`,
-  },
-];
-
-/** Return the filters for what was searched for: a UUID is a click id, or else a transaction id. */
-function namesOf(find) {
-  if (!find) return [{}];
-  const transaction = { transaction_id: find };
-  return UUID.test(find) ? [{ click_id: find.toLowerCase() }, transaction] : [transaction];
+/** Return the filters that list what was found by an id. */
+function namesOf(find, kind) {
+  if (kind === "event") return {};
+  return kind === "click" ? { click_id: find.toLowerCase() } : { transaction_id: find };
 }
 
-/** Load the first page, with the filter that found it as `named`. */
+/** Load the first page, or everything that an id finds. */
 async function firstPage(filters, find, signal) {
-  let page;
-  for (const named of namesOf(find)) {
-    page = {
-      ...(await api.get("/api/conversions", { ...filters, ...named, pageSize: PAGE_SIZE }, signal)),
-      named,
-    };
-    if (page.rows.length > 0 || page.next_cursor) return page;
-  }
-  return page;
+  if (!find) return api.get("/api/conversions", { ...filters, pageSize: PAGE_SIZE }, signal);
+  const found = await api.get("/api/find", { q: find }, signal);
+  return { ...found, rows: found.conversions };
+}
+
+/** The way to the refused postbacks, with their number of the last 7 days. */
+function RefusedButton() {
+  const { data } = useLoad(
+    (signal) => api.get("/api/refused-postbacks", { pageSize: 1 }, signal),
+    [],
+  );
+  const number = data?.counts.reduce((sum, { count }) => sum + count, 0);
+  return html`<a class="button" href="/console/conversions/refused">
+    Refused postbacks ${number > 0 && html`<${Badge} kind="bad">${format.number(number)}<//>`}
+  </a>`;
 }
 
 function Filters({ filters, find }) {
@@ -153,16 +120,21 @@ function Filters({ filters, find }) {
         : Promise.resolve({ rows: [] }),
     [],
   );
-  const pick = (name) => (value) => setQuery({ [name]: value });
-  const search = (event) => setQuery({ find: event.target.value.trim() });
+  const pick = (name) => (value) => setQuery({ find: null, [name]: value });
+  const [typed, setTyped] = useState(null);
+  const search = () => {
+    if (typed !== null) seek(typed.trim());
+    setTyped(null);
+  };
   return html`<div class="filters">
     <form class="search" role="search" onSubmit=${(event) => event.preventDefault()}>
       <${Icon} name="search" />
       <input
         type="search"
         aria-label="Find by id"
-        placeholder="Transaction or click id"
-        value=${find ?? ""}
+        placeholder="Click, transaction or event id, or postback URL"
+        value=${typed ?? find ?? sought.value}
+        onInput=${(event) => setTyped(event.target.value)}
         onChange=${search}
       />
     </form>

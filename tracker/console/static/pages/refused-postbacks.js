@@ -4,8 +4,8 @@ import { api } from "console/core/api";
 import { format } from "console/core/format";
 import { useLoad } from "console/core/hooks";
 import { html } from "console/core/html";
-import { Pagination, Table } from "console/core/lists";
-import { Badge, Button, Choice, Empty, Icon, PageHeader, Time } from "console/core/parts";
+import { Pagination, SearchBox, Table } from "console/core/lists";
+import { Badge, Button, Choice, Empty, PageHeader, Time } from "console/core/parts";
 import { route, setQuery } from "console/core/route";
 
 const BACK = { href: "/console/conversions", label: "Conversions" };
@@ -18,20 +18,22 @@ const REASONS = {
   transaction_id: "transaction id",
   metadata: "metadata",
   status: "status",
+  currency: "currency",
+  occurred_at: "time",
   rate: "too many at once",
   request: "the request",
 };
 
 /** The page. Its filter is in the URL. */
 export default function RefusedPostbacks() {
-  const { page, reason } = route.value.query;
+  const { page, reason, search } = route.value.query;
   const refused = useLoad(
-    (signal) => api.get("/api/refused-postbacks", { page, reason }, signal),
-    [page, reason],
+    (signal) => api.get("/api/refused-postbacks", { page, reason, search }, signal),
+    [page, reason, search],
   );
   const counts = refused.data?.counts ?? [];
   const all = counts.reduce((sum, { count }) => sum + count, 0);
-  const empty = html`<${Empty} title=${reason ? "None for this reason" : "Nothing was refused"}>
+  const empty = html`<${Empty} title=${reason || search ? "None of them fits" : "Nothing was refused"}>
     <p>
       Requests to your postback address that break a rule are listed here for 7 days. One that names
       neither a postback key nor a click of yours cannot be told apart, and is not listed.
@@ -48,7 +50,7 @@ export default function RefusedPostbacks() {
     ${
       counts.length > 0 &&
       html`<div class="filters">
-        <${Icon} name="filter" />
+        <${SearchBox} label="Click id, transaction id, or a part" />
         <${Choice}
           label="Reason"
           value=${reason ?? ""}

@@ -1,4 +1,4 @@
-/** The command palette: any page, link or tag, by a few letters. */
+/** The command palette: any page, link or tag by a few letters, and what an id finds. */
 
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { api } from "console/core/api";
@@ -9,6 +9,7 @@ import { navigate } from "console/core/route";
 import { can } from "console/core/session";
 import { loadAll } from "console/parts/all";
 import { Dialog } from "console/parts/dialog";
+import { isPostback, seek } from "console/conversions/find";
 
 const FOUND = 6;
 
@@ -30,6 +31,8 @@ export function PaletteDialog({ navigation, onClose }) {
     // elsewhere.
     options.push(...(links.data?.options ?? []).filter((option) => known || has(option)));
     options.push(...(tags.data?.rows ?? []).map(tagOption).filter(has).slice(0, FOUND));
+    if (can("conversions:read") && (isPostback(wanted) || /\d/.test(wanted)))
+      options.push({ sought: wanted, label: wanted, about: "find as an id or a postback URL" });
   }
   const current = Math.min(at, options.length - 1);
   useEffect(
@@ -40,7 +43,8 @@ export function PaletteDialog({ navigation, onClose }) {
   const go = (option) => {
     if (!option) return;
     onClose();
-    navigate(option.href);
+    if (option.sought) seek(option.sought);
+    else navigate(option.href);
   };
   const press = (event) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
@@ -73,7 +77,7 @@ export function PaletteDialog({ navigation, onClose }) {
     <ul class="palette" id=${id} role="listbox" aria-label="Found" ref=${list}>
       ${options.map(
         (option, index) => html`<li
-          key=${option.href}
+          key=${option.href ?? "sought"}
           id="${id}-${index}"
           role="option"
           aria-selected=${index === current}
