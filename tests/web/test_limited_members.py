@@ -166,6 +166,16 @@ async def test_lists_and_feeds_show_what_is_within_the_limit(world: World) -> No
         ("/api/conversions", {"transaction_id": "none"}),
     ):
         assert (await asked(scene, person, path, **filters))["rows"] == [], (path, filters)
+    [click] = (await asked(scene, person, "/api/conversions", transaction_id="mine"))["rows"]
+    foreign = await world.services.stores.mongodb["events"].find_one({"transaction_id": "theirs"})
+    assert foreign is not None
+    for text, ids in (
+        *(("mine", [1]), ("1", [1]), (click["click_id"], [1])),
+        *((name, []) for name in ("theirs", "3", "none", "99", foreign["click_id"])),
+    ):
+        found_out = await asked(scene, person, "/api/find", q=text)
+        assert [row["event_id"] for row in found_out["conversions"]] == ids, text
+        assert (found_out["click"] is not None) == (text == click["click_id"]), text
     [tag] = (await asked(scene, person, "/api/tags"))["rows"]
     assert (tag["name"], tag["links"]) == ("Mine", 2)
     for path in ("/api/short-links", "/api/clicks", "/api/conversions"):

@@ -79,10 +79,12 @@ def _money(value: Decimal128 | None) -> Decimal | None:
 def _scan(
     account_id: UUID, wanted: FeedFilter, links: LinkIds, conditions: Conditions
 ) -> ScanRange:
-    """Return the range to scan. A named click, transaction id or word has its own index."""
+    """Return the range to scan. A named id or word has its own index."""
     states = list(wanted.attributions or SHOWN)
     own = {"account_id": account_id, "status": {"$in": states}}
     others = [*conditions, *link_conditions(links)]
+    if wanted.id is not None:
+        return ScanRange("_id_", [{"_id": wanted.id}, *wanted.times], [own, *others])
     if named := wanted.of_transaction:
         others = [*wanted.of_click, *others]
         return ScanRange("by_transaction", named, [own, *wanted.times, *others])

@@ -41,9 +41,9 @@ class FeedFilter(msgspec.Struct, frozen=True, kw_only=True):
     - `parameters` are the sender's own.
     - `all_tags`: links must have all tags, not just one.
     - `bots` is as in reports, but `exclude` removes no conversions. `tests` is for clicks only.
-      So is `id`, the click's own.
     - `attributions`, `statuses` and `currencies` are for conversions; all pass if one is empty.
       In `currencies` None is the account's own. `unknown_word` is of conversions too.
+    - `id` is that of the row itself.
     - `transaction_id` is searched in `transaction_scopes`, the account's scopes.
     """
 
@@ -54,7 +54,7 @@ class FeedFilter(msgspec.Struct, frozen=True, kw_only=True):
     all_tags: bool = False
     bots: Bots = "include"
     tests: Tests = "include"
-    id: UUID | None = None
+    id: UUID | int | None = None
     attributions: Sequence[Attribution] = ()
     statuses: Sequence[Status] = ()
     currencies: Sequence[str | None] = ()

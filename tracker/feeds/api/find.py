@@ -7,6 +7,7 @@ from uuid import UUID
 
 import msgspec
 from msgspec import Meta, field
+from msgspec.structs import replace
 
 from tracker.clicks.document import ONLY_TESTS, ClickDocument
 from tracker.clock import now
@@ -31,6 +32,7 @@ from tracker.feeds.conversions import StoredConversion
 from tracker.feeds.filter import FeedFilter
 from tracker.feeds.services import FeedCall
 from tracker.ids import parse_event_id, parse_id
+from tracker.reports.dimensions import TAG
 from tracker.web.call import Nothing
 from tracker.web.endpoint import Endpoints
 from tracker.web.limits import MAX_EVENT_BYTES, MAX_URL_CHARACTERS
@@ -53,99 +55,88 @@ Id = TypeVar("Id")
 
 
 class CheckPostback(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
-    """The postback to check."""
+    """The postback to check: a URL of any host, of which only the query is read."""
 
     account_id: AccountId = field(name="accountId")
-    url: Annotated[
-        str, Meta(max_length=MAX_EVENT_BYTES, description="of any host: only its query is read")
-    ]
+    url: Annotated[str, Meta(max_length=MAX_EVENT_BYTES)]
 
 
 class CheckedPostback(msgspec.Struct, kw_only=True):
-    """What a postback would do. `attribution` and `payout` are null if it records nothing."""
+    """What a postback would do, in words and as far as it would be recorded.
 
-    summary: Annotated[str, Meta(description="all of it, in words")] = ""
-    error: Annotated[str | None, Meta(description="what refuses it; null: it is accepted")] = None
-    warnings: Annotated[
-        list[str], Meta(description="of its answer, and of ignored parameters with a click's id")
-    ] = field(default_factory=list)
+    `error` refuses it. `repeat_of` is the conversion that has its transaction id.
+    """
+
+    summary: str = ""
+    error: str | None = None
+    warnings: list[str] = field(default_factory=list)
     event_config: ConversionEventConfig | None = None
     click_id: UUID | None = None
-    repeat_of: Annotated[
-        int | None, Meta(description="the conversion that has its transaction id")
-    ] = None
+    repeat_of: int | None = None
     attribution: AttributionName | None = None
     payout: Decimal | None = None
     currency: str | None = None
 
 
 class Find(AccountQuery, kw_only=True):
-    """The text to find."""
+    """A click id, transaction id, event id, or a whole postback URL."""
 
-    q: Annotated[
-        str,
-        Meta(
-            description="a click id, transaction id, event id, or a whole postback URL",
-            examples=["order-1001"],
-        ),
-    ]
+    q: Annotated[str, Meta(examples=["order-1001"])]
 
 
 class Found(msgspec.Struct, kw_only=True):
-    """Everything that has the id."""
+    """Everything with an id: the newest 100 conversions, and 20 refused postbacks that contain it.
 
-    kind: Annotated[_Kind | None, Meta(description="null: neither a click nor a conversion")]
+    `kind` is null if it is neither a click nor a conversion.
+    """
+
+    kind: _Kind | None
     click: ClickRecord | None = None
-    conversions: Annotated[
-        list[ListedConversion],
-        Meta(description=f"of the click too, with refused ones; the newest {MAX_FOUND}"),
-    ] = field(default_factory=list)
-    refused: Annotated[
-        list[RefusedPostbackRecord],
-        Meta(description=f"refused postbacks that contain the text; the newest {MAX_REFUSED}"),
-    ] = field(default_factory=list)
+    conversions: list[ListedConversion] = field(default_factory=list)
+    refused: list[RefusedPostbackRecord] = field(default_factory=list)
     postback: CheckedPostback | None = None
 
 
-@endpoint("GET", "/api/find", "conversions:read")
+@endpoint("GET", "/api/find", "conversions:read", limited=True)
 async def find(call: FeedCall[Find, Nothing]) -> Found:
     """Find clicks, conversions and refused postbacks by an id, or check a postback URL."""
-    text = trimmed("q", call.query.q, MAX_URL_CHARACTERS)
-    if "=" in text and ("?" in text or "&" in text):
+    text, limit = trimmed("q", call.query.q, MAX_URL_CHARACTERS), call.principal.tags
+    if limit is None and "=" in text and ("?" in text or "&" in text):
         return Found(kind="postback", postback=await _checked(call, text))
-    refusals, click_id = call.services.conversions.refusals, _parsed(parse_id, text)
-    clicks = await call.services.click_feed.find_all(
-        call.account_id, [click_id] if click_id else []
-    )
-    found = await _conversions(call, text, click_id)
+    services, values = call.services, {} if limit is None else {TAG: sorted(limit)}
+    events, kind = dict[int, StoredConversion](), cast(_Kind | None, None)
+    clicks: Sequence[StoredClick] = ()
+    if click_id := _parsed(parse_id, text):
+        wanted = FeedFilter(id=click_id, values=values)
+        clicks = (await services.click_feed.page(call.account_id, wanted, None, 1)).rows
+    for one, wanted in (await _filters(call, text, click_id)).items():
+        wanted = replace(wanted, values=values)
+        page = await services.conversion_feed.page(call.account_id, wanted, None, MAX_FOUND)
+        kind = kind or (one if page.rows else None)
+        events |= {row.id: row for row in page.rows}
+    refusals = services.conversions.refusals
     refused, _ = await refusals.page(call.account_id, None, 1, MAX_REFUSED, text)
-    kind: _Kind | None = next((one for one, rows in found.items() if rows), None)
-    unique = {row.id: row for rows in found.values() for row in rows}
     return Found(
         kind="click" if clicks else kind,
         click=next(iter(await shown_clicks(call, clicks)), None),
-        conversions=await listed(call, list(unique.values())),
-        refused=await refused_records(call, refused),
+        conversions=await listed(call, list(events.values())),
+        refused=await refused_records(call, refused) if limit is None else [],
     )
 
 
-async def _conversions(
+async def _filters(
     call: FeedCall[Any, Nothing], text: str, click_id: UUID | None
-) -> dict[_Kind, Sequence[StoredConversion]]:
-    """Return the conversions of the click, and with `text` as event or transaction id."""
-    feed, found = call.services.conversion_feed, dict[_Kind, Sequence[StoredConversion]]()
-    wanted = dict[_Kind, FeedFilter]()
+) -> dict[_Kind, FeedFilter]:
+    """Return the filters of conversions that `text` may name."""
+    found: dict[_Kind, FeedFilter] = {}
     if click_id:
-        wanted["click"] = FeedFilter(click_id=click_id)
+        found["click"] = FeedFilter(click_id=click_id)
     if event_id := _parsed(parse_event_id, text):
-        event = await feed.find(event_id)
-        found["event"] = [event] if event and event.account_id == call.account_id else []
+        found["event"] = FeedFilter(id=event_id)
     if not is_click_key(text):
         configs = await call.services.conversions.event_configs.ids(call.account_id)
         scopes = [call.account_id, *configs]
-        wanted["transaction"] = FeedFilter(transaction_id=text, transaction_scopes=scopes)
-    for kind, one in wanted.items():
-        found[kind] = (await feed.page(call.account_id, one, None, MAX_FOUND)).rows
+        found["transaction"] = FeedFilter(transaction_id=text, transaction_scopes=scopes)
     return found
 
 
