@@ -75,6 +75,15 @@ async def test_an_id_finds_its_click_conversions_and_refused_postbacks(world: Wo
             assert len(answer["refused"]) == refused, text
 
 
+async def test_the_longest_text_is_searched_in_any_encoding_and_a_longer_one_refused(
+    world: World,
+) -> None:
+    assert (await found(world, "\U0001f600" * 255))["kind"] is None
+    for text in ("a" * 256, " ", ""):
+        url = f"/api/find?accountId={world.account.id}&q={quote(text)}"
+        assert (await world.api.get(url)).error.startswith("q: 1 to 2")
+
+
 async def test_a_repeat_of_a_transaction_id_is_found_with_its_number_and_time(
     world: World,
 ) -> None:

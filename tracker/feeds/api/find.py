@@ -103,6 +103,7 @@ async def find(call: FeedCall[Find, Nothing]) -> Found:
     text, limit = trimmed("q", call.query.q, MAX_URL_CHARACTERS), call.principal.tags
     if limit is None and "=" in text and ("?" in text or "&" in text):
         return Found(kind="postback", postback=await _checked(call, text))
+    text = trimmed("q", text)
     services, values = call.services, {} if limit is None else {TAG: sorted(limit)}
     events, kind = dict[int, StoredConversion](), cast(_Kind | None, None)
     clicks: Sequence[StoredClick] = ()

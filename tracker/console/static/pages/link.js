@@ -220,9 +220,9 @@ function Clicks({ link, tested }) {
     {
       label: "When",
       wide: true,
-      cell: ({ at, test }) =>
+      cell: ({ id, at, test }) =>
         html`<span class="row">
-          <${Time} at=${at} exact />
+          <a href="/console/clicks/${id}"><${Time} at=${at} exact /></a>
           ${test && html` <${Badge} kind="accent">test<//>`}
         </span>`,
     },
