@@ -57,7 +57,10 @@ export default function Conversions() {
           <${AdExports} filters=${filters} />
         `
       }
-      <${CsvButton} path="/api/conversions" query=${filters} />
+      ${
+        !(find && first.data?.kind === "event") &&
+        html`<${CsvButton} path="/api/conversions" query=${filters} />`
+      }
       <${Button} icon="refresh" onClick=${first.reload}>Refresh<//>
     <//>
     ${seesAll() && html`<${WarningsNote} />`}
@@ -89,7 +92,6 @@ export default function Conversions() {
 
 /** Return the filters that list what was found by an id. */
 function namesOf(find, kind) {
-  if (kind === "event") return {};
   return kind === "click" ? { click_id: find.toLowerCase() } : { transaction_id: find };
 }
 
