@@ -209,6 +209,7 @@ async def create_share(
     name: str = "A share",
     report: str = '{"lastDays":7}',
     show_link_names: bool = False,
+    **options: Any,
 ) -> tuple[Share, str]:
     """Store a share without an end; return it and its token."""
 
@@ -222,6 +223,7 @@ async def create_share(
         created_at=now(),
         expires_at=None,
         created_by=OPERATOR,
+        **options,
     )
     token = await run_in_transaction(
         services.stores.mongodb.database,

@@ -74,7 +74,7 @@ async def test_the_client_sees_the_measure_the_panels_and_the_rows_that_were_sha
         assert await panels_of(client) == shared_panels
         rate, clicks = (client.locator(".tile", has_text=name) for name in ("Rate", "Clicks"))
         await expect(rate).to_have_attribute("aria-pressed", "true")
-        assert [await rows_of(client, panel) for panel in ("Links", "Source")] == shared_rows
+        assert [(await rows_of(client, panel))[:8] for panel in ("Links", "Source")] == shared_rows
         await expect(client.get_by_role("button", name="Referrers")).to_have_count(0)
         await expect(client.locator(".change").first).to_be_visible()
         await clicks.click()
@@ -83,10 +83,10 @@ async def test_the_client_sees_the_measure_the_panels_and_the_rows_that_were_sha
         await page.goto(f"/console/overview?{query.replace('conversionRate', 'clicks')}")
         await panels_of(page)
         for panel in ("Links", "Source"):
-            assert await rows_of(client, panel) == await rows_of(page, panel)
+            assert (await rows_of(client, panel))[:8] == await rows_of(page, panel)
         await rate.click()
         await expect(links.first).to_have_text("L0100% new")
-        assert [await rows_of(client, panel) for panel in ("Links", "Source")] == shared_rows
+        assert [(await rows_of(client, panel))[:8] for panel in ("Links", "Source")] == shared_rows
 
 
 async def test_a_client_sees_costs_only_where_the_switch_is_on(

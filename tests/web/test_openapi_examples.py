@@ -92,8 +92,9 @@ async def test_an_example_of_a_body_is_accepted_as_it_stands(
             author, email, role
         )
     if EXAMPLE_SHARE_TOKEN in str(example):
+        report = '{"lastDays":7,"panels":[{"groupBy":"country"}]}'
         _, caller.values[EXAMPLE_SHARE_TOKEN] = await create_share(
-            caller.services, caller.account.id
+            caller.services, caller.account.id, report=report, all_rows=True, download=True
         )
     response = await caller.send(method, path, media_type, example)
     assert response.status == 200, response.body

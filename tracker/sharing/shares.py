@@ -34,7 +34,7 @@ class Share(msgspec.Struct, frozen=True, kw_only=True):
 
     `tags` are its maker's limit: it shows only links with one of them; all if there are none.
     `created_by` is None for shares of earlier releases. `opens` and `last_opened_at` are up to
-    `opens.FLUSH_SECONDS` late.
+    `opens.FLUSH_SECONDS` late. `logo` is a `data:` URL; pages of shares have its beginning.
     """
 
     id: UUID
@@ -50,6 +50,11 @@ class Share(msgspec.Struct, frozen=True, kw_only=True):
     opens: int = 0
     last_opened_at: datetime | None = None
     revoked_at: datetime | None = None
+    choose_days: bool = False
+    all_rows: bool = False
+    download: bool = False
+    title: str = ""
+    logo: str = ""
 
 
 class Shares:
@@ -58,7 +63,7 @@ class Shares:
     def __init__(self, mongodb: MongoDB) -> None:
         self._database = mongodb.database
         self._shares = mongodb["shares"]
-        self._pages = Pages(mongodb.reads, "shares", Share)
+        self._pages = Pages(mongodb.reads, "shares", Share, begun=("logo",))
 
     async def create(self, share: Share, session: MongoSession) -> str:
         """Store a new share. Return its token, which is stored nowhere.

@@ -76,6 +76,10 @@ MAX_PANEL_ROWS: Final = 250
 MAX_VIEW_NAME_CHARACTERS: Final = 80
 MAX_VIEW_QUERY_CHARACTERS: Final = 4000
 MAX_SHARE_NAME_CHARACTERS: Final = 120
+MAX_SHARE_TITLE_CHARACTERS: Final = 200
+
+MAX_SHARE_BODY_BYTES: Final = 192 * 1024
+"""The limit of a new share. A logo of 100 KB fits, in base64, beside the longest report."""
 
 MAX_SHARED_REPORT_BYTES: Final = 16 * 1024
 """The limit of a stored report, as JSON. A page of MAX_PAGE_SIZE has 1.6 MB of them."""

@@ -49,6 +49,7 @@ _TYPES = {
     "int": "a whole number",
     "float": "a number",
     "decimal": "a number",
+    "bytes": "base64",
     "bool": "true or false",
     "array": "a list",
     "object": "an object",
@@ -59,6 +60,7 @@ _UNREADABLE = {
     "Invalid UUID": "uuid",
     "Invalid RFC3339 encoded datetime": "datetime",
     "Invalid decimal string": "decimal",
+    "Invalid base64 encoded string": "bytes",
 }
 """The types whose texts msgspec cannot read, by the beginnings of its messages."""
 
@@ -241,7 +243,7 @@ def _rule(text: str) -> str:
         if text.startswith(beginning):
             return f"must be {_TYPES[kind]}"
     if match := _LENGTH.search(text):
-        unit = " characters" if match[1] == "str" else ""
+        unit = {"str": " characters", "bytes": " bytes"}.get(match[1], "")
         return f"must be {_TYPES[match[1]]} of {_LIMIT_WORDS[match[2]]} {match[3]}{unit}"
     text = _QUOTED_TYPES.sub(lambda match: _named(match[1]), text)
     return text.replace("Expected", "must be", 1)

@@ -113,7 +113,7 @@ test("a request asks for the panel of each card that is seen", () => {
   const { panels, filters } = requestOf(report, CARDS, { link: "1" });
   const having = undefined;
   assert.deepEqual(panels, [
-    { groupBy: "event", having, limit: 8, sort: "-conversions", compare: undefined },
+    { groupBy: "event", having, limit: 20, sort: "-conversions", compare: undefined },
     { groupBy: "country", having, limit: 250, sort: "-uniqueClicks", compare: false },
     { groupBy: "hour_of_week", having, limit: 168, sort: "key", compare: false },
   ]);

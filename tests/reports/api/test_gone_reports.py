@@ -15,17 +15,25 @@ DAYS = {"from": "2026-01-30", "to": "2026-01-31"}
 
 @pytest.mark.parametrize(
     "path",
-    ["/api/reports", "/api/reports/overview", "/api/reports/values", "/api/shared", "/experiment"],
+    [
+        *("/api/reports", "/api/reports/overview", "/api/reports/values", "/experiment"),
+        *("/api/shared", "/api/shared/details", "/api/shared/details/export"),
+    ],
 )
 async def test_a_report_ends_with_its_client(world: World, path: str) -> None:
     permits = Permits("report", "reports", PermitLimits(1, 1, 5, 5), 30)
     world.services.reports.reports._reading = permits
-    _, token = await create_share(world.services, world.account.id)
+    report = '{"lastDays":7,"panels":[{"groupBy":"country"}]}'
+    _, token = await create_share(
+        world.services, world.account.id, report=report, all_rows=True, download=True
+    )
     body: dict[str, object] = {"accountId": str(world.account.id), "dateRange": DAYS}
     if path == "/api/reports":
         body["groupBy"] = "country"
-    if path == "/api/shared":
+    if path.startswith("/api/shared"):
         body = {"token": token}
+    if "details" in path:
+        body["groupBy"] = "country"
     lines = [
         *(f"Host: {HOST}", "Content-Type: application/json", "Sec-Fetch-Site: same-origin"),
         f"Authorization: Bearer {world.secret}",

@@ -1,7 +1,8 @@
 """`/api/reports`: counts of an account's clicks and conversions, in groups."""
 
-from collections.abc import AsyncGenerator, Sequence
-from typing import Annotated, Any
+from collections.abc import AsyncGenerator, Collection, Sequence
+from typing import Annotated
+from uuid import UUID
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType, field
@@ -93,7 +94,8 @@ async def all_rows(
 
     Everything is read before the first piece is sent, because a snapshot does not last.
     """
-    body, services, query = call.body, call.services, _query(call)
+    body, services = call.body, call.services
+    query = _query(call.account_id, body, call.principal.tags)
     reports, chosen = services.reports, ChosenColumns(body.columns)
     with reports.memory.reserve(call.account_id) as reservation:
         async with reports.begin(call.account_id, reservation=reservation) as run:
@@ -163,24 +165,42 @@ async def create(call: ReportCall[Nothing, CreateReport]) -> ReportAnswer:
 
     Raises RateLimited or Unavailable if too many reports wait, Unavailable if it takes too long.
     """
-    body, services = call.body, call.services
-    query = replace(_query(call, body.parents), page=body.page, page_size=body.page_size)
-    interval = None if body.interval is UNSET else body.interval
-    async with services.reports.begin(call.account_id) as run:
-        query = resolved(run.scope, query)
-        found = await read_detailed(run, query, interval, body.comparison())
-    answer = _answer(body, found, run)
-    filters = body.filters.values()
-    if filters and not body.parents:
+    within, filters = call.principal.tags, call.body.filters.values()
+    answer = await report(call.services, call.account_id, call.body, within)
+    if filters and not call.body.parents:
         reads = call.web.mongodb.reads
-        answer.filter_names = await filter_names(reads, call.account_id, filters)
+        answer.filter_names = await filter_names(reads, call.account_id, filters, within)
     return answer
 
 
-def _query(call: ReportCall[Nothing, Any], parents: Sequence[str] = ()) -> ReportQuery:
-    body: RowsRequest = call.body
+async def report(
+    services: ReportServices,
+    account_id: UUID,
+    body: CreateReport,
+    within: frozenset[UUID] | None,
+    without: Collection[str] = (),
+) -> ReportAnswer:
+    """Return a page of a report of links with a tag of `within`, but the columns `without`.
+
+    Raises as `create`.
+    """
+    query = _query(account_id, body, within, body.parents)
+    query = replace(query, page=body.page, page_size=body.page_size)
+    interval = None if body.interval is UNSET else body.interval
+    async with services.reports.begin(account_id) as run:
+        query = resolved(run.scope, query)
+        found = await read_detailed(run, query, interval, body.comparison())
+    return _answer(body, found, run, without)
+
+
+def _query(
+    account_id: UUID,
+    body: RowsRequest,
+    within: frozenset[UUID] | None,
+    parents: Sequence[str] = (),
+) -> ReportQuery:
     return replace(
-        body.query(call.account_id, call.principal.tags),
+        body.query(account_id, within),
         group_by=body.dimensions[len(parents)],
         levels=body.group_by if isinstance(body.group_by, list) else (),
         parents=parents,
@@ -190,10 +210,12 @@ def _query(call: ReportCall[Nothing, Any], parents: Sequence[str] = ()) -> Repor
     )
 
 
-def _answer(body: CreateReport, found: DetailedReport, run: ReportRun) -> ReportAnswer:
+def _answer(
+    body: CreateReport, found: DetailedReport, run: ReportRun, without: Collection[str]
+) -> ReportAnswer:
     previous, days, calendar = found.previous, body.date_range.days(), run.scope.calendar
     told = [found.report.totals, *(previous.figures() if previous else ())]
-    chosen = ChosenColumns(body.columns, told)
+    chosen = ChosenColumns(body.columns, told, without)
     answer = ReportAnswer(
         rows=chosen.rows(found.report.rows, found.previous_rows),
         totals=chosen.totals(found.report.totals, previous.totals if previous else None),

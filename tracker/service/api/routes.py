@@ -50,7 +50,7 @@ from tracker.live import api as live
 from tracker.metrics import show_failures
 from tracker.reports.api import experiments, link_figures, overview, reports, values
 from tracker.service.api import health, metrics
-from tracker.sharing.api import shared, shares, views
+from tracker.sharing.api import shared, shared_details, shares, views
 from tracker.uploads.api import uploads
 from tracker.web.endpoint import Endpoint, HandledEndpoint, Public
 from tracker.web.endpoint_handler import EndpointHandler, PublicHandler
@@ -108,7 +108,7 @@ _DECLARING = (
     *(imports, cut_over, uploads),
     *(keys, account, audit, members, invitations),
     *(reports, overview, values, link_figures, experiments, costs, live, shares, views),
-    *(session, self_service, second_factor, join, shared),
+    *(session, self_service, second_factor, join, shared, shared_details),
 )
 """The modules whose endpoints are functions."""
 

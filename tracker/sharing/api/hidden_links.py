@@ -10,9 +10,9 @@ from typing import NamedTuple
 import msgspec
 
 from tracker.reports.answers.compared import read_all_rows
+from tracker.reports.answers.selection import resolved
 from tracker.reports.api.figures import ReportRow
 from tracker.reports.api.overview import CreateOverview, OverviewPanel, PanelRows
-from tracker.reports.query import ReportQuery
 from tracker.reports.threads import in_thread
 from tracker.sharing.services import SharingServices
 from tracker.sharing.shares import Share
@@ -39,33 +39,48 @@ async def hide_links(
     """
     filtered = [str(link) for link in ranked.filters.named_values().get("link", [])]
     rows = [] if panel is None else panel.rows
-    shown = [row.key for row in rows]
+    shown = [row.key for row in rows if row.key != UNKNOWN]
     ordered_by = _by_link(ranked)
     has_same_order = _by_link(wanted) == ordered_by
     if ordered_by is None or (has_same_order and set(filtered).issubset(shown)):
         ranks = _ranks(shown, {*shown, *filtered})
     else:
-        within = frozenset(share.tags) or None
-        query = ordered_by.query(ranked.query(share.account_id, within))
-        ranks = await _read_ranks(services, query, ranked, {*shown, *filtered})
-    numbers = dict(ranks.of)
-    for link in filtered:
-        numbers.setdefault(link, ranks.total + 1 + len(numbers) - len(ranks.of))
+        ranks = await _read_ranks(services, share, ranked, {*shown, *filtered})
+    numbers = _numbers(ranks, [*filtered, *shown])
     if panel is not None:
-        panel.rows = [_numbered(row, numbers.get(row.key)) for row in rows]
+        panel.rows = [_numbered(row, numbers) for row in rows]
     return {link: f"Link {numbers[link]}" for link in filtered}
 
 
+async def number_links(
+    services: SharingServices, share: Share, rows: Sequence[ReportRow], ranked: CreateOverview
+) -> list[ReportRow]:
+    """Return rows of links with the same numbers, wherever they stand in the report."""
+    shown = [row.key for row in rows if row.key != UNKNOWN]
+    numbers = _numbers(await _read_ranks(services, share, ranked, set(shown)), shown)
+    return [_numbered(row, numbers) for row in rows]
+
+
 async def _read_ranks(
-    services: SharingServices,
-    query: ReportQuery,
-    ranked: CreateOverview,
-    wanted: Collection[str],
+    services: SharingServices, share: Share, ranked: CreateOverview, wanted: Collection[str]
 ) -> _Ranks:
-    comparison = ranked.comparison() if query.by_change else None
-    async with services.reports.reports.begin(query.account_id) as run:
+    """Return the ranks in all rows of the panel, links of the compared days among them."""
+    panel = _by_link(ranked)
+    assert panel is not None
+    comparison = None if panel.compare is False else ranked.comparison()
+    within = frozenset(share.tags) or None
+    async with services.reports.reports.begin(share.account_id) as run:
+        query = resolved(run.scope, panel.query(ranked.query(share.account_id, within)))
         whole, _ = await read_all_rows(run, query, comparison)
         return await in_thread(_ranks, whole.keys, wanted)
+
+
+def _numbers(ranks: _Ranks, links: Collection[str]) -> Mapping[str, int]:
+    """Return a number for each link; those without a rank come last."""
+    numbers = dict(ranks.of)
+    for link in links:
+        numbers.setdefault(link, ranks.total + 1 + len(numbers) - len(ranks.of))
+    return numbers
 
 
 def _ranks(keys: Sequence[str], wanted: Collection[str]) -> _Ranks:
@@ -77,7 +92,8 @@ def _by_link(overview: CreateOverview) -> OverviewPanel | None:
     return next((panel for panel in overview.panels if panel.group_by == "link"), None)
 
 
-def _numbered(row: ReportRow, number: int | None) -> ReportRow:
-    if number is None:
+def _numbered(row: ReportRow, numbers: Mapping[str, int]) -> ReportRow:
+    if row.key == UNKNOWN:
         return row
+    number = numbers[row.key]
     return msgspec.structs.replace(row, key=str(number), name=f"Link {number}")

@@ -1,6 +1,8 @@
 """`/api/shared`: anyone with the link of a share reads its report, and nothing else."""
 
-from typing import Annotated, Final
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Annotated, Any, Final
 from uuid import UUID
 
 import msgspec
@@ -13,6 +15,7 @@ from tracker.reports.api.figures import MeasureName
 from tracker.reports.api.filters import BotsIn, TagOperator, in_words
 from tracker.reports.api.groups import Parents
 from tracker.reports.api.overview import CreateOverview, OverviewFigures, overview
+from tracker.reports.api.schema import DateRange
 from tracker.sharing.api.hidden_links import hide_links
 from tracker.sharing.api.shared_report import SharedReport, ShownPanels
 from tracker.sharing.api.shared_tables import MAX_TABLES, SharedTable, read_table
@@ -27,11 +30,23 @@ endpoint = Endpoints("sharing", tag="Reports")
 EXAMPLE_SHARE_TOKEN: Final = "k3Pz9sWq1Rt8YvB6nM2xJcL5hGfDaE7uO4iToSdQvNc"  # noqa: S105
 
 
-class OpenShare(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
-    """The token of a share's link, and its password if it has one."""
+class OpenedShare(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """The token of a share's link, its password if it has one, and other days if it lets choose."""
 
     token: Token
     password: str | None = None
+    date_range: (
+        Annotated[
+            DateRange,
+            Meta(description="other days than the share's own, if it has `choose_days`"),
+        ]
+        | UnsetType
+    ) = field(default=UNSET, name="dateRange")
+
+
+class OpenShare(OpenedShare, forbid_unknown_fields=True, kw_only=True):
+    """The report to open."""
+
     measure: (
         Annotated[
             MeasureName,
@@ -54,7 +69,7 @@ class OpenShare(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
 
     @property
     def is_opening(self) -> bool:
-        return self.measure is UNSET and self.table is UNSET
+        return [self.measure, self.table, self.date_range].count(UNSET) == 3
 
 
 class SharedAnswer(OverviewFigures, kw_only=True):
@@ -80,29 +95,58 @@ class SharedAnswer(OverviewFigures, kw_only=True):
     shown: Annotated[ShownPanels, Meta(description="the panels to show, in order")] | UnsetType = (
         UNSET
     )
+    title: str
+    logo: (
+        Annotated[str, Meta(description="a data: URL; only where the opening counts")] | UnsetType
+    ) = UNSET
+    choose_days: bool = field(name="chooseDays")
+    all_rows: bool = field(name="allRows")
+    download: bool
+
+
+PUBLIC: Final = Public(
+    {
+        401: ("The password is missing or wrong (`password_required`).", "password: wrong"),
+        404: ("The link is unknown, revoked or expired.", "share: expired, revoked or unknown"),
+    }
+)
 
 
 @endpoint(
     "POST",
     "/api/shared",
-    Public(
-        {
-            401: ("The password is missing or wrong (`password_required`).", "password: wrong"),
-            404: ("The link is unknown, revoked or expired.", "share: expired, revoked or unknown"),
-        }
-    ),
+    PUBLIC,
     operation_id="openShare",
     example={"token": EXAMPLE_SHARE_TOKEN},
     ends_with_client=True,
 )
 async def read(call: PublicCall[SharingServices, Nothing, OpenShare]) -> SharedAnswer:
     """Read the report of a public link."""
-    services, body = call.services, call.body
-    share = await services.shares.open(body.token)
-    await _check_password(call, share)
+    body = call.body
+    share = await open_share(call)
     answer = await _read(call, share)
-    services.share_opens.count(share.id, int(body.is_opening))
+    call.services.share_opens.count(share.id, int(body.is_opening))
+    if body.is_opening and share.logo:
+        answer.logo = share.logo
     return answer
+
+
+async def open_share(call: PublicCall[SharingServices, Nothing, Any]) -> Share:
+    """Return the share. Raises NotFound, Unauthorized, BadRequest if its days are fixed."""
+    share = await call.services.shares.open(call.body.token)
+    await _check_password(call, share)
+    if not share.choose_days and call.body.date_range is not UNSET:
+        raise BadRequest("dateRange: this share has fixed days")
+    return share
+
+
+@contextmanager
+def naming_rule() -> Iterator[None]:
+    """Raises BadRequest for a rule that the report of chosen days breaks, such as its years."""
+    try:
+        yield
+    except ValueError as error:
+        raise BadRequest(str(error)) from None
 
 
 async def _read(
@@ -113,7 +157,8 @@ async def _read(
     report = msgspec.json.decode(share.report, type=SharedReport)
     with services.shared_limiter.acquire(account_id):
         today = (await services.accounts.time_zones.find(account_id)).day_of(now())
-        wanted = report.overview(account_id, today, measure)
+        with naming_rule():
+            wanted = report.overview(account_id, today, measure, call.body.date_range)
         within = frozenset(share.tags) or None
         tables = await _tables(call, report, wanted, within)
         if not isinstance(call.body.table, UnsetType):
@@ -122,7 +167,7 @@ async def _read(
         reads, values = call.web.mongodb.reads, wanted.filters.named_values()
         named = await filter_names(reads, account_id, values, within)
         if not share.show_link_names:
-            ranked = report.overview(account_id, today)
+            ranked = report.overview(account_id, today, days=call.body.date_range)
             links = found.panels.get("link")
             named["link"] = await hide_links(services, share, links, wanted, ranked)
         hidden = () if share.show_link_names else ("link",)
@@ -135,6 +180,10 @@ async def _read(
         measure=report.own_measure,
         shown=report.shown,
         tables=tables or UNSET,
+        title=share.title,
+        choose_days=share.choose_days,
+        all_rows=share.all_rows,
+        download=share.download,
         **{name: getattr(found, name) for name in found.__struct_fields__},
     )
 
@@ -153,15 +202,13 @@ async def _tables(
             raise BadRequest(f"table: the share has {len(report.tables)}")
         if len(body.parents) >= len(tables[0].group_by):
             raise BadRequest("parents: the rows of the last level have none below them")
-    elif not body.is_opening:
+    elif body.measure is not UNSET and body.date_range is UNSET:  # they have all measures
         return []
     of = call.services.reports, wanted
     return [await read_table(*of, one, body.parents, report.hidden, within) for one in tables]
 
 
-async def _check_password(
-    call: PublicCall[SharingServices, Nothing, OpenShare], share: Share
-) -> None:
+async def _check_password(call: PublicCall[SharingServices, Nothing, Any], share: Share) -> None:
     services, password = call.services, call.body.password
     if share.password is None:
         return

@@ -131,20 +131,25 @@ class SharedReport(msgspec.Struct, forbid_unknown_fields=True, kw_only=True, omi
         return self.measure if self._may_show(self.measure) else UNSET
 
     def overview(
-        self, account_id: UUID, today: date, measure: MeasureName | UnsetType = UNSET
+        self,
+        account_id: UUID,
+        today: date,
+        measure: MeasureName | UnsetType = UNSET,
+        days: DateRange | UnsetType = UNSET,
     ) -> CreateOverview:
         """Return the overview on the account's day `today`, with the first rows by `measure`.
 
         The default measure is the report's own. The order tells nothing of hidden ones either.
+        Other `days` have steps of their own. Raises ValueError if they cannot be compared.
         """
         shown = measure if self._may_show(measure) else self.own_measure
         given: dict[str, Any] = {
-            name: getattr(self, name)
-            for name in ("filters", "tag_operator", "bots", "compare", "interval")
+            name: getattr(self, name) for name in ("filters", "tag_operator", "bots", "compare")
         }
         return CreateOverview(
             account_id=account_id,
-            date_range=self._days_on(today),
+            date_range=self._days_on(today) if isinstance(days, UnsetType) else days,
+            interval=self.interval if days is UNSET else UNSET,
             panels=[_sorted(self._in_shown_order(panel), shown) for panel in self.panels],
             **given,
         )

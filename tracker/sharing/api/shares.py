@@ -18,13 +18,19 @@ from tracker.reports.api.filters import as_sent
 from tracker.reports.api.reports import check_domains
 from tracker.reports.joint_counts.scope import scope_of
 from tracker.sharing.api.shared_report import SharedReport
+from tracker.sharing.logo import MAX_BYTES, MAX_PIXELS, logo_url
 from tracker.sharing.services import SharingCall, SharingServices
 from tracker.sharing.shares import Share
 from tracker.stores.mongodb.account_lock import run_in_turn
 from tracker.stores.mongodb.transaction import MongoSession
 from tracker.web.call import Nothing
 from tracker.web.endpoint import Endpoints
-from tracker.web.limits import MAX_SHARE_NAME_CHARACTERS, MAX_SHARED_REPORT_BYTES
+from tracker.web.limits import (
+    MAX_SHARE_BODY_BYTES,
+    MAX_SHARE_NAME_CHARACTERS,
+    MAX_SHARE_TITLE_CHARACTERS,
+    MAX_SHARED_REPORT_BYTES,
+)
 from tracker.web.resource import Resource, one_by_one, record_of
 from tracker.web.schema import (
     AccountId,
@@ -39,8 +45,25 @@ from tracker.web.schema import (
 
 endpoint = Endpoints("sharing")
 
+_LOGO = f"a PNG of at most {MAX_PIXELS} pixels each way, or an SVG, out of which scripts are taken"
 
-class CreateShare(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+
+class ShareOptions(msgspec.Struct, kw_only=True):
+    """The freedoms of readers, all of them false at first, and the head of the page."""
+
+    choose_days: Annotated[bool, Meta(description="any days, not just the report's")] = False
+    all_rows: Annotated[bool, Meta(description="all rows of its panels, in any order")] = False
+    download: Annotated[bool, Meta(description="the rows that they may see as CSV")] = False
+    title: Annotated[
+        str,
+        Meta(
+            description="a line above the name; trimmed",
+            extra_json_schema={"maxLength": MAX_SHARE_TITLE_CHARACTERS},
+        ),
+    ] = ""
+
+
+class CreateShare(ShareOptions, forbid_unknown_fields=True, kw_only=True):
     """The report to share, and with whom."""
 
     account_id: AccountId = field(name="accountId")
@@ -57,11 +80,14 @@ class CreateShare(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     ] = False
     password: Annotated[str | None, Meta(description="required to open the report")] = None
     expires_at: MakerExpiry | None = None
+    logo: Annotated[bytes, Meta(max_length=MAX_BYTES, description=_LOGO)] | None = None
 
     def __post_init__(self) -> None:
         self.name = trimmed("name", self.name, MAX_SHARE_NAME_CHARACTERS)
         if not self.show_link_names and any("link" in one.group_by for one in self.report.tables):
             raise ValueError("report.tables: link only with show_link_names")
+        if self.title:
+            self.title = trimmed("title", self.title, MAX_SHARE_TITLE_CHARACTERS)
         if self.password is not None:
             check_new_password(self.password)
         if self.expires_at is not None:
@@ -74,7 +100,7 @@ class ListShares(AccountPage, kw_only=True):
     revoked: Annotated[bool, Meta(description="also shares revoked in the last 30 days")] = False
 
 
-class ShareRecord(msgspec.Struct, kw_only=True):
+class ShareRecord(ShareOptions, kw_only=True):
     """A share, without its link."""
 
     id: UUID
@@ -99,6 +125,7 @@ class ShareRecord(msgspec.Struct, kw_only=True):
         Meta(description="also for another measure; up to ten seconds late, as `opens`"),
     ]
     revoked_at: Timestamp | None
+    has_logo: bool
 
 
 class NewShare(ShareRecord, kw_only=True):
@@ -146,6 +173,7 @@ async def check_report(services: SharingServices, body: CreateShare) -> None:
         "show_link_names": False,
     },
     limited=True,
+    body_bytes=MAX_SHARE_BODY_BYTES,
 )
 async def create(call: SharingCall[Nothing, CreateShare]) -> NewShare:
     """Share a report by a public link, shown now only. Needs reports:read; for names links:read."""
@@ -153,6 +181,7 @@ async def create(call: SharingCall[Nothing, CreateShare]) -> NewShare:
     _check_may_read(call.principal, body)
     expires_at = call.principal.expiry(body.expires_at)
     await _check_own_parameters(call, body.report)
+    logo = "" if body.logo is None else logo_url(body.logo)
     password = await services.accounts.passwords.hash(body.password) if body.password else None
 
     async def work(session: MongoSession) -> tuple[Share, str]:
@@ -169,6 +198,8 @@ async def create(call: SharingCall[Nothing, CreateShare]) -> NewShare:
             created_at=now(),
             expires_at=expires_at,
             created_by=principal.actor,
+            logo=logo,
+            **{name: getattr(body, name) for name in ShareOptions.__struct_fields__},
         )
         token = await services.shares.create(share, session)
         changes = _created(share, body.report)
@@ -217,7 +248,11 @@ def _shown(share: Share) -> dict[str, Any]:
     report = msgspec.json.decode(share.report)
     if "filters" in report:
         report["filters"] = as_sent(report["filters"])
-    return {"report": report, "has_password": share.password is not None}
+    return {
+        "report": report,
+        "has_password": share.password is not None,
+        "has_logo": bool(share.logo),
+    }
 
 
 def _in_short(report: SharedReport) -> dict[str, Any]:
@@ -243,6 +278,7 @@ def _created(share: Share, report: SharedReport) -> dict[str, FieldChange]:
         "show_link_names": share.show_link_names,
         "has_password": share.password is not None,
         "expires_at": share.expires_at,
+        **{name: True for name in ShareOptions.__struct_fields__[:3] if getattr(share, name)},
     }
     return {
         name: FieldChange(before=None, after=audit_value(value)) for name, value in values.items()

@@ -1,5 +1,6 @@
-/** Hooks: loading, actions, shortcuts and titles. */
+/** Hooks: loading, actions, shortcuts and titles; and whether the page is printed. */
 
+import { options } from "preact";
 import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { signal } from "@preact/signals";
 
@@ -96,3 +97,16 @@ export function useTitle(title) {
     document.title = `${title} · Tracker`;
   }, [title]);
 }
+
+/** Whether the page is printed: true from before the browser lays it out for paper. */
+export const printing = signal(false);
+
+/** Set it, and render at once: the browser does not wait for what is rendered later. */
+function setPrinting({ type }) {
+  const { debounceRendering } = options;
+  options.debounceRendering = (render) => render();
+  printing.value = type === "beforeprint";
+  options.debounceRendering = debounceRendering;
+}
+
+for (const type of ["beforeprint", "afterprint"]) globalThis.addEventListener?.(type, setPrinting);

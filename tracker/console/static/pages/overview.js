@@ -2,7 +2,7 @@
 
 import { useEffect, useState } from "preact/hooks";
 import { api, owned } from "console/core/api";
-import { useLoad } from "console/core/hooks";
+import { printing, useLoad } from "console/core/hooks";
 import { html } from "console/core/html";
 import { Button, Empty, ErrorNote, Menu, PageHeader, Skeleton, lazy } from "console/core/parts";
 import { route, setQuery } from "console/core/route";
@@ -22,6 +22,7 @@ import {
 import { RARE, groupOf, measureOf } from "console/reports/measures";
 import { daysOfSteps, intervalOfSteps } from "console/reports/periods";
 import {
+  ROWS_ON_SCREEN,
   havingOf,
   panelsText,
   readReport,
@@ -31,6 +32,7 @@ import {
   switched,
 } from "console/reports/query";
 import { ReportView } from "console/reports/report";
+import { daysText, zoneText } from "console/reports/words";
 
 const FilterDialog = lazy("console/reports/filter", "FilterDialog");
 const ShareDialog = lazy("console/reports/share", "ShareDialog");
@@ -118,6 +120,11 @@ export function Report({ title, fixed = {} }) {
         CSV
       <//>
     <//>
+    ${
+      printing.value &&
+      answer.data &&
+      html`<p>${daysText(answer.data.dateRange)}, days of ${zoneText(answer.data)}</p>`
+    }
     <${ErrorNote} error=${answer.error} retry=${answer.reload} />
     ${!answer.data && !answer.error && html`<div class="card"><${Skeleton} lines=${8} /></div>`}
     ${
@@ -130,6 +137,7 @@ export function Report({ title, fixed = {} }) {
         <${ReportView}
           data=${answer.data}
           measure=${report.measure}
+          most=${ROWS_ON_SCREEN}
           ...${{ cards, shown, actions, mover, movers: dimensions, filters: report.filters }}
         />
       </div>`

@@ -65,6 +65,7 @@ function columns(setLeaving) {
           ? html`<${Badge} kind="good">a password<//>`
           : html`<${Badge}>nothing<//>`,
     },
+    { label: "Readers may", cell: freedoms },
     { label: "Link names", cell: (share) => (share.show_link_names ? "shown" : "hidden") },
     {
       label: "Opened",
@@ -96,6 +97,13 @@ function columns(setLeaving) {
         <//>`,
     },
   ].filter(Boolean);
+}
+
+const FREEDOMS = { choose_days: "choose days", all_rows: "open all rows", download: "take CSV" };
+
+function freedoms(share) {
+  const may = Object.keys(FREEDOMS).filter((name) => share[name]);
+  return may.map((name) => FREEDOMS[name]).join(", ") || "look";
 }
 
 /** Return whether a link still opens its report, as a badge. */

@@ -1,20 +1,24 @@
 /**
- * A shared report, for whoever has its link. It leads nowhere. Only the measure can be chosen: the
- * rows are then read for that one.
+ * A shared report, for whoever has its link. It leads nowhere. The measure can be chosen: the rows
+ * are then read for that one. Days, all rows and files are there if the share has them.
  */
 
 import { useEffect, useState } from "preact/hooks";
 import { api } from "console/core/api";
+import { todayIn } from "console/core/dates";
 import { TextField } from "console/core/fields";
 import { format, writeMoneyIn, writeTimesIn } from "console/core/format";
 import { useAction, useTitle } from "console/core/hooks";
 import { html } from "console/core/html";
-import { Button, ErrorNote, Skeleton, Tag, lazy } from "console/core/parts";
-import { CARDS, filterTexts, isOwn } from "console/reports/dimensions";
-import { groupOf } from "console/reports/measures";
+import { Button, Choice, ErrorNote, Menu, Skeleton, Tag, lazy } from "console/core/parts";
+import { DayInput } from "console/parts/day-input";
+import { CARDS, filterTexts, isOwn, titlesOf } from "console/reports/dimensions";
+import { groupOf, measureOf } from "console/reports/measures";
+import { PERIODS, daysOf } from "console/reports/periods";
 import { ReportView } from "console/reports/report";
 import { daysText, zoneText } from "console/reports/words";
 
+const DetailsDialog = lazy("console/reports/details", "DetailsDialog");
 const SharedTable = lazy("console/reports/cross-table", "SharedTable");
 
 const REPORT_MS = 35_000;
@@ -42,8 +46,8 @@ export default function Shared({ token }) {
   const [tried, setTried] = useState(false);
   const [first, setFirst] = useState(null);
   const opened = { token, password: password || null };
-  const read = (measure) => {
-    const body = { ...opened, measure };
+  const read = (measure, dateRange) => {
+    const body = { ...opened, measure, dateRange };
     return untilDone(() => api.post("/api/shared", body, { timeout: REPORT_MS }));
   };
   const [open, busy, error] = useAction(async () => {
@@ -108,31 +112,48 @@ function Narrowed({ filters, tagOperator, bots }) {
   );
 }
 
+const keyOf = ({ measure, days }) => [measure, days?.from, days?.to].join();
+
 function SharedReport({ first, read, opened }) {
-  const [answers, setAnswers] = useState({ [first.measure]: first });
-  const [measure, setMeasure] = useState(first.measure);
+  const [seen, setSeen] = useState({ measure: first.measure });
+  const { measure, days } = seen;
+  const [answers, setAnswers] = useState({ [keyOf(seen)]: first });
   const [chosen, setChosen] = useState({});
-  const [choose, busy, error] = useAction(async (one) => {
-    if (!answers[one]) {
-      const data = await read(one);
-      setAnswers((old) => ({ ...old, [one]: data }));
+  const [panelOpen, setPanelOpen] = useState(null);
+  const [choose, busy, error] = useAction(async (change) => {
+    const next = { ...seen, ...change };
+    if (!answers[keyOf(next)]) {
+      const data = await read(next.measure, next.days);
+      setAnswers((old) => ({ ...old, [keyOf(next)]: data }));
     }
-    setMeasure(one);
+    setSeen(next);
   });
-  const data = answers[measure];
+  const [save, , failed] = useAction((body) => downloadShared(body, data.dateRange));
+  const data = answers[keyOf(seen)];
+  // An answer for another measure has no tables: they have all measures.
+  const tables = days ? data.tables : first.tables;
   const below = async (table, part) => {
-    const body = { ...opened, table, ...part };
+    const body = { ...opened, table, dateRange: days, ...part };
     return (await untilDone(() => api.post("/api/shared", body, { timeout: REPORT_MS }))).tables[0];
   };
   const cards = cardsOf(data);
   const shown = cards.map((panels, card) => chosen[card] ?? panels[0]);
   const actions = {
-    setMeasure: choose,
+    setMeasure: (one) => choose({ measure: one }),
     setPanel: (card, panel) => setChosen({ ...chosen, [card]: panel }),
+    details: first.allRows && setPanelOpen,
   };
+  const rowsOf = (panel) => ({ ...opened, dateRange: days, groupBy: groupOf(panel) });
+  const files = shown.map((panel) => ({
+    label: titlesOf(panel)[1],
+    icon: "download",
+    run: () => save({ ...rowsOf(panel), sort: `-${measureOf(panel, measure)}` }),
+  }));
   return html`
     <header class="page-header">
       <div>
+        ${first.logo && html`<img class="logo" src=${first.logo} alt="" />`}
+        ${first.title && html`<p>${first.title}</p>`}
         <h1>${data.name}</h1>
         <p class="about">
           ${daysText(data.dateRange)}, days of ${zoneText(data)}
@@ -141,16 +162,70 @@ function SharedReport({ first, read, opened }) {
         <${Narrowed} ...${data} />
       </div>
     </header>
-    <${ErrorNote} error=${error} />
+    ${
+      (first.chooseDays || first.download) &&
+      html`<div class="filters report-controls">
+        ${
+          first.chooseDays &&
+          html`<${Days} ...${{ data, onDays: (one) => choose({ days: one }) }} />`
+        }
+        ${
+          first.download &&
+          html`<${Menu} kind="plain" icon="download" label="Download as CSV" items=${files}>CSV<//>`
+        }
+      </div>`
+    }
+    <${ErrorNote} error=${error ?? failed} />
     <div class="stack report" aria-busy=${busy}>
       <${ReportView} ...${{ data, measure, cards, shown, actions }} />
-      ${first.tables?.map(
+      ${tables?.map(
         (one, table) => html`<${SharedTable}
-          key=${table}
+          key=${`${table} ${days?.from} ${days?.to}`}
           ...${{ data, first: one, ask: (part) => below(table, part) }}
         />`,
       )}
     </div>
+    ${
+      panelOpen &&
+      html`<${DetailsDialog} ...${{
+        panel: groupOf(panelOpen),
+        body: rowsOf(panelOpen),
+        measure: measureOf(panelOpen, measure),
+        save: first.download && ((body) => downloadShared(body, data.dateRange)),
+        onClose: () => setPanelOpen(null),
+      }} />`
+    }
+  `;
+}
+
+async function downloadShared(body, days) {
+  const { download } = await import("console/reports/download");
+  await download("/api/shared/details/export", body, days);
+}
+
+/** The choice of days: those of the share, of a period, or any others. */
+function Days({ data, onDays }) {
+  const [period, setPeriod] = useState("");
+  const { from, to } = data.dateRange;
+  const choose = (one) => {
+    setPeriod(one);
+    if (one !== "own") onDays(one ? daysOf(one, "", todayIn(data.timeZone)) : undefined);
+  };
+  const day = (name, limit) =>
+    html`<${DayInput}
+      aria-label=${name === "from" ? "From" : "To"}
+      value=${data.dateRange[name]}
+      ...${limit}
+      onDay=${(one) => one && onDays({ from, to, [name]: one })}
+    />`;
+  return html`
+    <${Choice}
+      label="Days"
+      value=${period}
+      options=${[["", "Days of the report"], ...Object.entries(PERIODS), ["own", "Own dates"]]}
+      onInput=${choose}
+    />
+    ${period === "own" && html`${day("from", { max: to })} to ${day("to", { min: from })}`}
   `;
 }
 

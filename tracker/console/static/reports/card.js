@@ -1,6 +1,7 @@
 /** A card of a report: the first rows of a dimension, or their picture. */
 
 import { format } from "console/core/format";
+import { printing } from "console/core/hooks";
 import { html } from "console/core/html";
 import { Icon, lazy } from "console/core/parts";
 import { isFilter, isPicture, titlesOf } from "console/reports/dimensions";
@@ -12,7 +13,8 @@ const WorldMap = lazy("console/reports/world-map", "WorldMap");
 const HeatMap = lazy("console/reports/heat-map", "HeatMap");
 
 /** A card of panels, of which `panel` is seen. A `title` is that of other rows than the first. */
-export function Card({ panels, panel, card, rows, until, measure, filters, actions, title }) {
+export function Card(props) {
+  const { panels, panel, card, rows, until, measure, filters, most, actions, title } = props;
   const choose = (one) => () => actions.setPanel(card, one);
   const isCompared = !isPicture(panel) && rows?.rows.some(({ previous }) => previous);
   return html`<section class="card report-card" aria-label=${title ?? titlesOf(panel)[1]}>
@@ -46,6 +48,7 @@ export function Card({ panels, panel, card, rows, until, measure, filters, actio
         measure,
         until,
         chosen: operatorsOf(filters[groupOf(panel)]).is ?? [],
+        most,
         actions,
       }} />`
     }
@@ -62,7 +65,7 @@ export function Card({ panels, panel, card, rows, until, measure, filters, actio
   </section>`;
 }
 
-function Panel({ panel, rows, measure, until, chosen, actions }) {
+function Panel({ panel, rows, measure, until, chosen, most, actions }) {
   const text = MEASURES[measure][1];
   const dimension = groupOf(panel);
   const toggle = actions.filter && ((row) => actions.filter(dimension, row));
@@ -79,17 +82,18 @@ function Panel({ panel, rows, measure, until, chosen, actions }) {
       cells=${numbers.map(hourCell)}
       format=${text}
     />`;
-  const seen = numbers.filter(
+  const told = numbers.filter(
     ({ key, value, others, previous }) =>
       value || others || Number(previous?.[measure]) || chosen.includes(key),
   );
+  const seen = printing.value ? told : told.slice(0, most);
   if (seen.length === 0) return html`<p class="about">None in this time.</p>`;
-  const most = Math.max(0, ...seen.map(({ value }) => value));
+  const largest = Math.max(0, ...seen.map(({ value }) => value));
   return html`<ol class="ranks">
     ${seen.map(
       (row) => html`<li key=${row.key} class=${chosen.includes(row.key) ? "chosen" : ""}>
         <svg viewBox="0 0 100 1" preserveAspectRatio="none" aria-hidden="true">
-          <rect width=${most > 0 ? Math.max(0, (100 * row.value) / most) : 0} height="1" />
+          <rect width=${largest > 0 ? Math.max(0, (100 * row.value) / largest) : 0} height="1" />
         </svg>
         ${
           toggle && isFilter(dimension, row.key)

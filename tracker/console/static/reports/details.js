@@ -17,23 +17,29 @@ import { comparedText } from "console/reports/words";
 const PAGE_SIZE = 25;
 const REPORT_MS = 35_000;
 
-/** The dialog. `body` is the request of the report, without what is chosen here. */
-export function DetailsDialog({ panel, body, measure, onFilter, onClose }) {
+/**
+ * The dialog. `body` is the request of the report, without what is chosen here. `save` downloads
+ * the rows of a request, unless it is false. Without `onFilter` the report is a shared one, whose
+ * names cannot be searched.
+ */
+export function DetailsDialog({ panel, body, measure, save = downloadReport, onFilter, onClose }) {
+  const path = onFilter ? "/api/reports" : "/api/shared/details";
   const [text, setText] = useState("");
   const [sort, setSort] = useState(`-${measure}`);
   const [page, setPage] = useState(1);
   const [error, setError] = useState(null);
   const search = useSettled(text);
-  const asked = { ...body, groupBy: panel, sort, search };
+  const asked = { ...body, groupBy: panel, sort, search: onFilter && search };
   const report = useLoad(
     (signal) =>
       api.post(
-        "/api/reports",
-        { ...asked, page, pageSize: PAGE_SIZE },
+        path,
+        { ...asked, page, pageSize: onFilter && PAGE_SIZE },
         { signal, timeout: REPORT_MS },
       ),
     [JSON.stringify(asked), page],
   );
+  const isCompared = body.compare || report.data?.previousDateRange;
   const begin = (set) => (value) => {
     setPage(1);
     set(value);
@@ -41,9 +47,9 @@ export function DetailsDialog({ panel, body, measure, onFilter, onClose }) {
   const name = {
     label: titlesOf(panel)[0],
     wide: true,
-    sort: { ascending: "name", descending: "-name" },
+    sort: onFilter && { ascending: "name", descending: "-name" },
     cell: (row) =>
-      isFilter(panel, row.key)
+      onFilter && isFilter(panel, row.key)
         ? html`<button
           type="button"
           class="link"
@@ -68,18 +74,21 @@ export function DetailsDialog({ panel, body, measure, onFilter, onClose }) {
     </span>
     <${Button} disabled=${page <= 1} onClick=${() => setPage(page - 1)}>Previous<//>
     <${Button} disabled=${page >= totalPages} onClick=${() => setPage(page + 1)}>Next<//>
-    <${Button} icon="download" onClick=${() => downloadReport(asked).catch(setError)}>CSV<//>
+    ${save && html`<${Button} icon="download" onClick=${() => save(asked).catch(setError)}>CSV<//>`}
     <${Button} kind="main" onClick=${onClose}>Close<//>
   `;
   return html`<${Dialog} title=${titlesOf(panel)[1]} wide="page" ...${{ footer, onClose }}>
-    <${TextField}
-      label="Search names"
-      type="search"
-      value=${text}
-      onInput=${begin(setText)}
-      data-focus
-    />
-    ${body.compare && html`<p class="hint">${report.data ? comparedText(report.data) : " "}</p>`}
+    ${
+      onFilter &&
+      html`<${TextField}
+        label="Search names"
+        type="search"
+        value=${text}
+        onInput=${begin(setText)}
+        data-focus
+      />`
+    }
+    ${isCompared && html`<p class="hint">${report.data ? comparedText(report.data) : " "}</p>`}
     <${ErrorNote} error=${error} />
     <${Table}
       caption=${titlesOf(panel)[1]}

@@ -45,7 +45,9 @@ export const OPERATORS = [
 ];
 const END = /\.(not|has|hasnot)$/;
 
-const ROWS = 8;
+/** The rows of a panel on paper and in shares, and those on the overview's screen. */
+const ROWS = 20;
+export const ROWS_ON_SCREEN = 8;
 const ALL_COUNTRIES = 250;
 const HOURS_OF_WEEK = 168;
 const MOST_DAYS_BY_HOUR = 31;

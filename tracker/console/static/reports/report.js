@@ -15,9 +15,10 @@ import { chartSteps, comparedText, comparedUntil, othersText } from "console/rep
  * `actions` are {setMeasure(measure), setPanel(card, panel)}, and where the report may be changed
  * {setRange(first, last), filter(dimension, row), details(panel)}; `filters` are the values that
  * are chosen, by dimension. The rows that changed most are by the dimension `mover`, of `movers`.
+ * A panel has `most` rows on the screen, and all of them on paper.
  */
 export function ReportView(props) {
-  const { data, measure, cards = CARDS, shown, filters = {}, actions } = props;
+  const { data, measure, cards = CARDS, shown, filters = {}, most, actions } = props;
   const [name, text] = MEASURES[measure];
   const compared = comparedText(data);
   return html`
@@ -48,6 +49,7 @@ export function ReportView(props) {
             until: comparedUntil(data),
             measure: measureOf(panel, measure),
             filters,
+            most,
             actions,
           }}
         />`;

@@ -1,6 +1,7 @@
 /** A series of a report as a chart and as a table. */
 
 import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { printing } from "console/core/hooks";
 import { html } from "console/core/html";
 import { axisLabels, compactText, scaledValues, ticks } from "console/reports/axis";
 import { ChartTable } from "console/reports/chart-table";
@@ -12,6 +13,9 @@ const BOTTOM = 24;
 const SIDE = 10;
 const LABEL_SIZE = 11.5;
 
+/** The width on paper, at most that of the narrowest page: its labels are never made smaller. */
+const PAPER_WIDTH = 640;
+
 /**
  * A series as a line, beside that of the time before, dashed.
  *
@@ -19,7 +23,8 @@ const LABEL_SIZE = 11.5;
  * calls `onRange(first key, last key)`, and so does Enter on a step that the keyboard chose.
  */
 export function SeriesChart({ title, steps, previous, format: text, onRange }) {
-  const [picture, width] = useWidth();
+  const [picture, screenWidth] = useWidth();
+  const width = printing.value ? PAPER_WIDTH : screenWidth;
   const [at, setAt] = useState(null);
   const [from, setFrom] = useState(null);
   const pick = (first, last) => {

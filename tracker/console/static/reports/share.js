@@ -1,9 +1,9 @@
 /** Sharing a report: a public link, with an end and a password if wanted. */
 
 import { useState } from "preact/hooks";
-import { api, owned } from "console/core/api";
+import { ApiError, api, owned } from "console/core/api";
 import { endOfDay, knownZone } from "console/core/dates";
-import { FormFields, namesOf, useFields } from "console/core/fields";
+import { Field, FormFields, namesOf, useFields } from "console/core/fields";
 import { useAction } from "console/core/hooks";
 import { html } from "console/core/html";
 import { Button, ErrorNote } from "console/core/parts";
@@ -14,6 +14,7 @@ import { PERIODS } from "console/reports/periods";
 import { daysText } from "console/reports/words";
 
 const MIN_PASSWORD_CHARACTERS = 12;
+const MAX_LOGO_BYTES = 102_400;
 
 /** Return the name of the days of a shared report if they roll, else "". */
 export function rollingDays({ lastDays, untilYesterday, period }) {
@@ -33,9 +34,14 @@ export function ShareDialog({ report, days, onClose }) {
     name: "",
     expires_at: "",
     password: "",
+    title: "",
     show_link_names: false,
     costs: false,
+    choose_days: false,
+    all_rows: false,
+    download: false,
   });
+  const [logo, setLogo] = useState();
   const [made, setMade] = useState(null);
   const zone = session.value.account.time_zone;
   const list = shareFields(zone);
@@ -44,6 +50,7 @@ export function ShareDialog({ report, days, onClose }) {
     const sent = {
       ...others,
       report: { ...report, costs },
+      logo: logo && (await logoText(logo)),
       password: password || null,
       expires_at: until ? endOfDay(until, zone).toISOString() : null,
     };
@@ -52,7 +59,7 @@ export function ShareDialog({ report, days, onClose }) {
   if (made) {
     return html`<${Dialog}
       title="The report is shared"
-      about="Whoever has this link sees the report, and can change nothing. It is shown only now."
+      about="Whoever has this link sees the report. It is shown only now."
       onClose=${onClose}
       footer=${html`<${Button} kind="main" onClick=${onClose}>I have copied it<//>`}
     >
@@ -63,20 +70,45 @@ export function ShareDialog({ report, days, onClose }) {
   }
   return html`<${Dialog}
     title="Share this report"
-    about="With the measure, panels, filters and comparison that are shown."
+    about="With the measure, panels, filters and comparison that are shown, and up to 20 rows of each panel."
     action="Make the link"
     ...${{ busy, onClose }}
     onSubmit=${share}
   >
     <${SharedDays} name=${rollingDays(report)} days=${days} />
     <${FormFields} ...${{ list, fields, set, error }} />
-    <${ErrorNote} error=${error} fields=${namesOf(list)} />
+    <${Field} label="Logo" hint="PNG or SVG, at most 100 KB" name="logo" error=${error}>
+      ${(given) =>
+        html`<input
+          type="file"
+          accept=".png,.svg"
+          ...${given}
+          onChange=${({ target }) => setLogo(target.files[0])}
+        />`}
+    <//>
+    <${ErrorNote} error=${error} fields=${[...namesOf(list), "logo"]} />
   <//>`;
+}
+
+/** Return a file in base64. Throws an ApiError if it is too long. */
+function logoText(file) {
+  if (file.size > MAX_LOGO_BYTES) throw new ApiError(0, "", "logo: must have at most 100 KB");
+  return new Promise((done) => {
+    const reader = new FileReader();
+    reader.onload = () => done(reader.result.split(",")[1] ?? "");
+    reader.readAsDataURL(file);
+  });
 }
 
 function shareFields(zone) {
   return [
     { name: "name", label: "Title", required: true, maxlength: 120, "data-focus": true },
+    {
+      name: "title",
+      label: "Line above it",
+      maxlength: 200,
+      hint: "Such as: For Acme, by Northwind",
+    },
     {
       name: "expires_at",
       label: "Until",
@@ -102,6 +134,19 @@ function shareFields(zone) {
       hint: "Otherwise nobody sees what you pay",
       checkbox: true,
     },
+    {
+      name: "choose_days",
+      label: "Readers choose the days",
+      hint: "Any days of the account, also before and after these",
+      checkbox: true,
+    },
+    {
+      name: "all_rows",
+      label: "Readers open all rows",
+      hint: "Otherwise the first rows of each panel",
+      checkbox: true,
+    },
+    { name: "download", label: "Readers take the rows as CSV", checkbox: true },
   ];
 }
 
