@@ -22,7 +22,14 @@ SMALLEST = 8.0
 
 CONTROLS = (
     *("Filter", "Share", "Views", "CSV", "Details of", "As a table", "Days of the report", "From"),
-    *("Settings", "Webhooks", "Without bots", "Automatic steps", "vs time before"),
+    *(
+        "Settings",
+        "Webhooks",
+        "Times and days",
+        "Without bots",
+        "Automatic steps",
+        "vs time before",
+    ),
 )
 
 

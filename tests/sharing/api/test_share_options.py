@@ -13,7 +13,7 @@ import orjson
 import pytest
 
 from tests.conversions.scene import applied
-from tests.factories import create_link, make_click
+from tests.factories import create_link, create_share, make_click
 from tests.sharing.api.shares import FROM_PAGE, create, opened, share
 from tests.web.client import Client, Response
 from tests.web.each import each_case
@@ -29,7 +29,7 @@ BY_LINK = {
     "measure": "clicks",
     "panels": [{"groupBy": "link", "limit": 2}, {"groupBy": "country"}],
 }
-ALL = {"choose_days": True, "all_rows": True, "download": True}
+ALL: dict[str, Any] = {"choose_days": True, "all_rows": True, "download": True}
 
 
 async def thirty_links(world: World) -> list[str]:
@@ -297,3 +297,24 @@ async def test_a_broken_rule_of_an_option_is_named(
 ) -> None:
     response = await create(world.api, world.account, **fields)
     assert (response.status, error in response.error) == (400, True), response.error
+
+
+async def test_details_and_files_of_a_limited_member_s_share_have_their_links_alone(
+    world: World,
+) -> None:
+    await thirty_links(world)
+    tag = await world.services.links.tags.create(world.account.id, "Theirs")
+    own = await create_link(
+        world.services, world.account.id, "own", internal_name="Own", tags=[tag.id]
+    )
+    click = make_click(world.account.id, link_id=own.id.bytes, at=now_ms())
+    await applied(world.services, [click])
+    _, token = await create_share(
+        *(world.services, world.account.id, "Theirs"),
+        report=orjson.dumps(BY_LINK).decode(),
+        **ALL,
+        tags=[tag.id],
+    )
+    answer = (await details(world.client, token)).json()
+    assert ([row["name"] for row in answer["rows"]], answer["totals"]["clicks"]) == (["Link 1"], 1)
+    assert [row["name"] for row in table_of(await exported(world.client, token))] == ["Link 1"]
