@@ -1,5 +1,6 @@
 """`/api/shares`: public links to reports of an account."""
 
+from datetime import datetime
 from functools import partial
 from typing import Annotated, Any
 from uuid import UUID
@@ -181,26 +182,12 @@ async def create(call: SharingCall[Nothing, CreateShare]) -> NewShare:
     _check_may_read(call.principal, body)
     expires_at = call.principal.expiry(body.expires_at)
     await _check_own_parameters(call, body.report)
-    logo = "" if body.logo is None else logo_url(body.logo)
     password = await services.accounts.passwords.hash(body.password) if body.password else None
 
     async def work(session: MongoSession) -> tuple[Share, str]:
         principal = await call.lock_authority("shares:write", session)
         _check_may_read(principal, body)
-        share = Share(
-            id=new_id(),
-            account_id=call.account_id,
-            name=body.name,
-            report=msgspec.json.encode(body.report).decode(),
-            show_link_names=body.show_link_names,
-            tags=sorted(principal.tags or ()),
-            password=password,
-            created_at=now(),
-            expires_at=expires_at,
-            created_by=principal.actor,
-            logo=logo,
-            **{name: getattr(body, name) for name in ShareOptions.__struct_fields__},
-        )
+        share = _share(body, principal, password, expires_at)
         token = await services.shares.create(share, session)
         changes = _created(share, body.report)
         await call.audit("share.created", SHARES.audit_object(share), changes, session)
@@ -209,6 +196,25 @@ async def create(call: SharingCall[Nothing, CreateShare]) -> NewShare:
     share, token = await run_in_turn(call.web.mongodb.database, call.account_id, work)
     url = f"{services.public_url.url}/console/shared#{token}"
     return record_of(NewShare, share, url=url, **_shown(share))
+
+
+def _share(
+    body: CreateShare, principal: Principal, password: str | None, expires_at: datetime | None
+) -> Share:
+    return Share(
+        id=new_id(),
+        account_id=principal.account_id,
+        name=body.name,
+        report=msgspec.json.encode(body.report).decode(),
+        show_link_names=body.show_link_names,
+        tags=sorted(principal.tags or ()),
+        password=password,
+        created_at=now(),
+        expires_at=expires_at,
+        created_by=principal.actor,
+        logo="" if body.logo is None else logo_url(body.logo),
+        **{name: getattr(body, name) for name in ShareOptions.__struct_fields__},
+    )
 
 
 async def _check_own_parameters(call: SharingCall[Nothing, Any], report: SharedReport) -> None:
