@@ -17,6 +17,7 @@ from tests.web.client import Client
 from tracker.access.roles import Role
 from tracker.accounts.accounts import Account
 from tracker.conversions.document import Attribution
+from tracker.conversions.postbacks.aliases import AliasedParameter
 from tracker.service.services import Services
 
 
@@ -80,6 +81,47 @@ async def test_every_snippet_reports_a_conversion_once_its_placeholders_are_repl
     assert [(one["payout"].to_decimal(), one["status"]) for one in events] == [
         (Decimal("1.25"), "attributed")
     ] * 2
+
+
+async def test_a_network_s_postback_is_built_with_its_macros_and_seen_as_it_arrives(
+    open_console: OpenConsole, services: Services, account: Account
+) -> None:
+    """The URL has the names of the configuration; the words of the network are added to its."""
+    config = await create_event_config(services, account.id)
+    aliases = {"subid": AliasedParameter.CLICK_ID}
+    await services.conversions.event_configs.change(config.id, {"parameter_aliases": aliases})
+    click_id = str(await create_click(services, account.id))
+    client = Client(services.settings.port)
+    async with open_console("/console/events") as page:
+        await page.get_by_role("button", name="Snippets").click()
+        dialog = page.get_by_role("dialog")
+        waiting = dialog.get_by_text("Waiting for the first postback…")
+        await expect(waiting).to_be_visible()
+        networks = dialog.get_by_role("combobox", name="Network")
+        await expect(networks.locator("option")).to_have_count(21)
+        await networks.select_option("Affise")
+        await dialog.get_by_role("button", name="Add these words").click()
+        await expect(dialog.get_by_text("It says 1 for approved")).to_have_count(0)
+        url = await dialog.locator("pre").first.inner_text()
+        query = dict(parse_qsl(urlsplit(url).query))
+        assert query == {
+            "pbk": config.pbk,
+            "subid": "{sub1}",
+            "value": "{sum}",
+            "transaction_id": "{transactionid}",
+            "status": "{status}",
+            "currency": "{currency}",
+        }
+        filled = {**query, "subid": click_id, "transaction_id": "1", "status": "2"}
+        filled |= {"currency": "USD", "value": "2.55"}
+        assert (await by_query(client, {**filled, "subid": "no id"})).status == 400
+        await services.conversions.refusals.store()
+        await expect(dialog.get_by_text("Refused: subid: ")).to_be_visible(timeout=20_000)
+        assert (await by_query(client, filled)).status == 200
+        await drained(services)
+        await expect(dialog.get_by_text("Received: value 2.55")).to_be_visible(timeout=20_000)
+    [event] = await stored_events(services)
+    assert (event["status"], event["reported"]) == ("attributed", "pending")
 
 
 async def test_a_word_that_nobody_has_mapped_is_mapped_where_it_is_listed(

@@ -4,27 +4,32 @@
 const PLACEHOLDERS = { click_id: "CLICK_ID", value: "VALUE", transaction_id: "ORDER_ID" };
 
 /**
- * Return pairs of title and code that report a conversion to the service at `origin`.
- *
- * Parameters have the names that the configuration has for them: its first alias, or their own.
+ * Return pairs of title and code that report a conversion to the service at `origin`, but for the
+ * postback URL of a network.
  */
-export function snippets(origin, { pbk, parameter_aliases: aliases = {} }) {
+export function snippets(origin, config) {
   const url = `${origin}/api/event`;
-  const fields = [
-    ["pbk", pbk],
-    ...Object.entries(PLACEHOLDERS).map(([parameter, placeholder]) => [
-      Object.keys(aliases).find((name) => aliases[name] === parameter) ?? parameter,
-      placeholder,
-    ]),
-  ];
-  const query = fields.map((one) => one.join("=")).join("&");
+  const fields = fieldsOf(config, PLACEHOLDERS);
   return [
-    ["Postback URL, for a network", `${url}?${query}`],
-    ["Pixel, for a page", pixel(`${url}?${query}`)],
+    ["Pixel, for a page", pixel(postbackUrl(origin, config))],
     ["Server, with curl", curl(url, fields)],
     ["Server, in Python", python(url, fields)],
     ["Server or browser, in JavaScript", javascript(url, fields)],
   ];
+}
+
+/** Return the URL that a network calls. It fills in its `macros`, by parameter. */
+export function postbackUrl(origin, config, macros = PLACEHOLDERS) {
+  const fields = fieldsOf(config, macros).map((one) => one.join("="));
+  return `${origin}/api/event?${fields.join("&")}`;
+}
+
+/** Return names and texts. The configuration's first alias of a parameter is its name. */
+function fieldsOf({ pbk, parameter_aliases: aliases = {} }, texts) {
+  const nameOf = (parameter) =>
+    Object.keys(aliases).find((name) => aliases[name] === parameter) ?? parameter;
+  const given = Object.entries(texts).filter(([, text]) => text);
+  return [["pbk", pbk], ...given.map(([parameter, text]) => [nameOf(parameter), text])];
 }
 
 function pixel(url) {

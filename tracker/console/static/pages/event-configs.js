@@ -7,12 +7,12 @@ import { format } from "console/core/format";
 import { useAction, useLoad, useShortcut } from "console/core/hooks";
 import { html } from "console/core/html";
 import { Pagination, Table } from "console/core/lists";
-import { Badge, Button, Empty, ErrorNote, Menu, PageHeader, Time } from "console/core/parts";
+import { Badge, Button, Empty, ErrorNote, Menu, PageHeader, Time, lazy } from "console/core/parts";
 import { route, setQuery } from "console/core/route";
 import { can } from "console/core/session";
 import { toast } from "console/core/toasts";
 import { loadAll } from "console/parts/all";
-import { CodeBlock, CopyValue } from "console/parts/code";
+import { CopyValue } from "console/parts/code";
 import { ConfirmDeletion, Dialog } from "console/parts/dialog";
 import {
   MEANINGS,
@@ -23,13 +23,8 @@ import {
   namesIn,
 } from "console/conversions/parameter-aliases";
 import { UnknownWords } from "console/conversions/unknown-words";
-import { snippets } from "console/conversions/snippets";
 
-const ABOUT_SNIPPETS = [
-  "Replace CLICK_ID by the click_id that the landing page was opened with, VALUE by what the order",
-  "is worth, and ORDER_ID by its number. A conversion that still has one of them is refused. Each",
-  "order number counts once.",
-].join(" ");
+const SnippetsDialog = lazy("console/conversions/snippets-dialog", "SnippetsDialog");
 
 const PAYOUT_TYPES = [
   ["CPA", "CPA: a fixed amount for each action"],
@@ -305,35 +300,6 @@ function configFields({ payout_type: type }) {
       required: true,
     },
   ];
-}
-
-/** The ways to report a conversion, ready to copy, and a button that sends one. */
-function SnippetsDialog({ config, onClose }) {
-  const [send, busy, error] = useAction(async () => {
-    const { event_id: id } = await api.post(`/api/event-configs/${config.id}/test-conversion`, {
-      value: 1,
-    });
-    toast(`Test conversion ${id} is recorded`);
-  });
-  const footer = html`
-    <${Button} busy=${busy} disabled=${!config.active} onClick=${send}>Send a test conversion<//>
-    <${Button} kind="main" data-focus onClick=${onClose}>Close<//>
-  `;
-  return html`<${Dialog}
-    title="Report “${config.name}”"
-    about=${ABOUT_SNIPPETS}
-    wide
-    ...${{ footer, onClose }}
-  >
-    ${snippets(location.origin, config).map(
-      ([title, text]) => html`<${CodeBlock}
-        title=${title}
-        label="the snippet: ${title}"
-        text=${text}
-      />`,
-    )}
-    <${ErrorNote} error=${error} />
-  <//>`;
 }
 
 function ArchiveDialog({ config, onClose, onDone }) {
