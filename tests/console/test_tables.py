@@ -156,7 +156,7 @@ async def test_a_table_is_filtered_from_its_cells_saved_downloaded_and_shared(
             ["Spring", "Desktop", "social", "2"],
         ]
         assert {"value", "cost"}.isdisjoint(rows[0])
-        await client.goto(await share(page, "Sources", show_names=True))
+        await client.goto(await share(page, "Sources"))
         await client.get_by_role("button", name="Spring by device").click()
         await client.get_by_role("button", name="Mobile by utm source").click()
         row = client.get_by_role("row", name="mail")

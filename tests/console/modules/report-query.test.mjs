@@ -152,7 +152,7 @@ const table = (query, compare = "previous_period") => readTable(query, LEVELS, c
 
 test("a table has two levels, no chosen columns, and the order of clicks at first", () => {
   const levels = ["country", "device"];
-  assert.deepEqual(table({}), { levels, columns: [], sort: "-clicks", having: {} });
+  assert.deepEqual(table({}), { levels, columns: [], sort: "-clicks" });
 });
 
 test("a table has at most three levels, each once, and columns that are measures", () => {

@@ -34,7 +34,8 @@ export default function TablePage() {
     dimensions: new Set([...FILTERS, ...Object.keys(query).filter(isOwn)]),
   });
   const table = inUrl.readTable(query, dimensions, report.compare);
-  const { levels, sort, having } = table;
+  const { levels, sort } = table;
+  const { having } = report;
   const { dateRange, compare, filters } = inUrl.requestOf(report, [], {});
   const groupBy = levels.length > 1 ? levels : levels[0];
   const scope = { dateRange, compare, filters, groupBy };
@@ -58,27 +59,22 @@ export default function TablePage() {
     const values = inUrl.switched(report.filters[dimension], key);
     setQuery({ [dimension]: values }, { replace: false, stay: true });
   };
-  const [dimension, setDimension] = useState();
-  const onFilterBy = (one) => {
-    setDimension(one);
-    setOpen("filter");
-  };
   const onClose = () => setOpen(null);
   const shared =
     levels.length > 1
       ? { ...inUrl.sharedReport(report, [], {}), tables: [{ groupBy, columns, sort, having }] }
       : inUrl.sharedReport(report, [levels], {});
   const filterable = dimensions.filter((one) => FILTERS.includes(one) || isOwn(one));
-  const opener = (name, label) => html`<${Button} onClick=${() => setOpen(name)}>${label}<//>`;
+  const opener = (kind, text) => html`<${Button} onClick=${() => setOpen({ kind })}>${text}<//>`;
   return html`
     <${PageHeader} title="Table" />
     <${Controls} ...${{ report, answer, step }} series=${false} />
-    <${Chips} ...${{ report, names, onAdd: onFilterBy }}>
+    <${Chips} ...${{ report, names, onAdd: (dimension) => setOpen({ kind: "filter", dimension }) }}>
       ${can("views:read") && opener("views", "Views")}
       ${can("shares:write") && !report.tests && opener("share", "Share")}
       <${Button} icon="download" busy=${saving} onClick=${save}>CSV<//>
     <//>
-    <${Shape} ...${{ table, dimensions, columns }} />
+    <${Shape} ...${{ levels, having, dimensions, columns }} />
     <${ErrorNote} error=${error} />
     <${CrossTable}
       ...${{ table, ask, asked, onFilter }}
@@ -88,19 +84,19 @@ export default function TablePage() {
     />
     <p class="hint">${answer.data && comparedText(answer.data)}</p>
     ${
-      open === "filter" &&
-      html`<${FilterDialog} ...${{ report, names, onClose, dimension, dimensions: filterable }} />`
+      open?.kind === "filter" &&
+      html`<${FilterDialog} ...${{ report, names, onClose, ...open, dimensions: filterable }} />`
     }
-    ${open === "views" && html`<${ViewsDialog} onClose=${onClose} />`}
+    ${open?.kind === "views" && html`<${ViewsDialog} onClose=${onClose} />`}
     ${
-      open === "share" &&
+      open?.kind === "share" &&
       html`<${ShareDialog} report=${shared} days=${report.days} onClose=${onClose} />`
     }
   `;
 }
 
 /** The levels of the table, its smallest number of clicks, and its columns. */
-function Shape({ table: { levels, having }, dimensions, columns }) {
+function Shape({ levels, having, dimensions, columns }) {
   const setLevel = (index, level) => {
     const chosen = levels.toSpliced(index, 1, level).filter(Boolean);
     setQuery({ levels: joinValues(chosen) }, { replace: false, stay: true });

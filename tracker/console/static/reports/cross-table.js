@@ -81,12 +81,11 @@ function useBranches(ask, asked, scope) {
       });
     }
   }, [asked, parts.join()]);
-  const find = (parents, page = 1) => {
-    const part = JSON.stringify([parents, page]);
-    return parts.includes(part) ? (found[part]?.answer ?? null) : undefined;
-  };
-  const toggle = (parents, page = 1) => {
-    const part = JSON.stringify([parents, page]);
+  const partOf = (parents, page = 1) => JSON.stringify([parents, page]);
+  const find = (...rows) =>
+    parts.includes(partOf(...rows)) ? (found[partOf(...rows)]?.answer ?? null) : undefined;
+  const toggle = (...rows) => {
+    const part = partOf(...rows);
     const others = parts.filter((one) => one !== part);
     setFound((old) => ({ ...old, [part]: undefined }));
     setOpen({ scope, parts: others.length < parts.length ? others : [...parts, part] });

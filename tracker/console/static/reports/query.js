@@ -183,8 +183,8 @@ export function switched(filter, key) {
 export const MOST_LEVELS = 3;
 
 /**
- * Return the cross table that the query of the URL asks for: {levels, columns, sort, having}. It has
- * one level at least, of `dimensions`; no columns are those that have something.
+ * Return the cross table that the query of the URL asks for: {levels, columns, sort}. It has one
+ * level at least, of `dimensions`; no columns are those that have something.
  */
 export function readTable(query, dimensions, compare) {
   const levels = [...new Set(splitValues(query.levels))].filter((one) => dimensions.includes(one));
@@ -194,7 +194,6 @@ export function readTable(query, dimensions, compare) {
     levels: levels.length ? levels.slice(0, MOST_LEVELS) : ["country", "device"],
     columns: splitValues(query.columns).filter(isMeasure),
     sort: /^-?name$/.test(sort) || isMeasure(measureOfSort(sort)) ? sort : "-clicks",
-    having: readHaving(query.having),
   };
 }
 

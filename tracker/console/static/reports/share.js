@@ -35,7 +35,8 @@ export function ShareDialog({ report, days, onClose }) {
     expires_at: "",
     password: "",
     title: "",
-    show_link_names: false,
+    // A table by link cannot be unfolded without them.
+    show_link_names: report.tables?.some(({ groupBy }) => groupBy.includes("link")) ?? false,
     costs: false,
     choose_days: false,
     all_rows: false,
