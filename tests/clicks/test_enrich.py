@@ -56,6 +56,21 @@ def test_a_cost_that_is_no_amount_is_unknown_and_no_zero(sent: str) -> None:
     assert (made["cost_unknown"], "cost" in made) == (True, False)
 
 
+@pytest.mark.parametrize(
+    "query, host",
+    [
+        ("qr=1", "qr"),
+        ("a=1&qr=1&utm_source=b", "qr"),
+        ("qr=2", "example.com"),
+        ("aqr=1", "example.com"),
+        ("qr=10", "example.com"),
+    ],
+)
+def test_a_click_by_a_qr_code_has_it_as_its_referrer(query: str, host: str) -> None:
+    made = Enrichment(Countries(""), False).document(make_click(query=query))
+    assert made["referrer_host"] == host
+
+
 def test_the_ids_of_ad_platforms_are_kept_with_the_click() -> None:
     enrichment = Enrichment(Countries(""), False)
     query = "&".join(f"{name}=Id-{name}%21" for name in AD_IDS)

@@ -1,12 +1,15 @@
 """The page of one link, as people use it."""
 
+import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from urllib.parse import parse_qs, urlsplit
 from uuid import UUID
 
-from playwright.async_api import expect
+import numpy as np
+import zxingcpp
+from playwright.async_api import Locator, expect
 
 from tests.console.conftest import OpenConsole, OpenPage
 from tests.console.people import sign_in
@@ -90,21 +93,53 @@ async def test_clicks_before_the_import_are_told_beside_the_report(
         await expect(about).to_be_visible()
 
 
-async def test_the_qr_code_is_seen_and_downloaded(
+PIXELS = """async (image) => {
+    await image.decode();
+    const canvas = new OffscreenCanvas(600, 600).getContext("2d");
+    canvas.fillStyle = "#fff";
+    canvas.fillRect(0, 0, 600, 600);
+    canvas.drawImage(image, 20, 20, 560, 560);
+    const { data } = canvas.getImageData(0, 0, 600, 600);
+    const gray = (at) => Math.round(0.3 * data[at] + 0.59 * data[at + 1] + 0.11 * data[at + 2]);
+    return Array.from({ length: 360000 }, (_, pixel) => gray(4 * pixel));
+}"""
+LOGO = (
+    b'<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><rect fill="red" width="9" '
+    b'height="9"/></svg>'
+)
+
+
+async def decoded(picture: Locator) -> list[str]:
+    pixels = np.array(await picture.evaluate(PIXELS), np.uint8).reshape(600, 600)
+    return [code.text for code in zxingcpp.read_barcodes(pixels)]
+
+
+async def test_the_qr_code_has_a_colour_and_a_logo_is_read_and_downloaded(
     open_console: OpenConsole, services: Services, account: Account, tmp_path: Path
 ) -> None:
     link = await create_link(services, account.id, "spring")
-    async with open_console(f"/console/links/{link.id}") as page:
+    text = f"{services.settings.base_url}/c/spring?qr=1"
+    async with open_console(f"/console/links/{link.id}", "400 (Bad Request)") as page:
         picture = page.get_by_role("img", name="QR code of")
-        await expect(picture).to_have_js_property("complete", True)
-        assert await picture.evaluate("image => image.naturalWidth") > 0
-        for kind, begin in (("SVG", b"<svg"), ("PNG", b"\x89PNG")):
+        assert await decoded(picture) == [text]
+        await page.get_by_label("Colour").fill("#8a2be2")
+        await expect(picture).to_have_attribute("src", re.compile("8a2be2"))
+        logo: Any = {"name": "a.svg", "mimeType": "image/svg+xml", "buffer": LOGO}
+        await page.get_by_label("Logo").set_input_files(logo)
+        await expect(picture).to_have_attribute("src", re.compile("base64"))
+        assert await decoded(picture) == [text]
+        for role, kind, begin in (("link", "SVG", b"<svg"), ("button", "PNG", b"\x89PNG")):
             async with page.expect_download() as downloading:
-                await page.get_by_role("link", name=kind).click()
+                await page.get_by_role(cast(Any, role), name=kind).click()
             download = await downloading.value
             assert download.suggested_filename == f"spring.{kind.lower()}"
             await download.save_as(tmp_path / kind)
             assert (tmp_path / kind).read_bytes().startswith(begin)
+        logo["mimeType"] = "text/html"
+        await page.get_by_label("Logo").set_input_files(logo)
+        await expect(page.get_by_text("A PNG or SVG of at most 100 KB.")).to_be_visible()
+        await page.get_by_label("Colour").fill("#ffee00")
+        await expect(page.get_by_role("alert")).to_contain_text("too light on white")
 
 
 async def test_a_test_click_is_shown_as_a_test_and_counts_nowhere(

@@ -28,6 +28,7 @@ def test_nothing_to_pass_on_leaves_only_the_click_id(query: str) -> None:
         ("a=\x00\x1f\x7f\x85\xa0", "a=%00%1F%7F%85%A0"),
         ("s\r\n=1&s=2", "s%0D%0A=1"),
         ("s=\xe9&%73=\xe9&t=\xe9", "t=%E9"),
+        ("a=1&qr=1&qr=10&qr=2&aqr=1", "a=1&qr=10&qr=2&aqr=1"),
     ],
 )
 def test_characters_that_a_url_cannot_hold_are_percent_encoded(query: str, passed_on: str) -> None:

@@ -12,10 +12,11 @@ from tracker.clicks.bots import bot_reason
 from tracker.clicks.click import Click
 from tracker.clicks.country import Countries
 from tracker.clicks.document import ClickDocument, CostFields
-from tracker.clicks.sources import referrer_host
+from tracker.clicks.sources import QR_CODE, referrer_host
 from tracker.clicks.user_agent import describe
 from tracker.clicks.visit import MAX_QUERY_CHARACTERS
 from tracker.clock import moment
+from tracker.links.options import QR_PAIR
 from tracker.links.utm import text_of, utm_values
 from tracker.stores.mongodb.documents import StoredId, shared_id
 from tracker.syntax.amounts import cost_in
@@ -92,6 +93,8 @@ class Enrichment:
         # Tested here, because for most clicks these calls would do nothing.
         if click.referrer and (host := referrer_host(click.referrer)):
             document["referrer_host"] = host
+        if QR_PAIR in click.query and f"&{QR_PAIR}&" in f"&{click.query}&":
+            document["referrer_host"] = QR_CODE
         if click.link_utm:
             document.update(utm_values(click.link_utm))  # type: ignore[typeddict-item]
         if "utm_" in click.query:  # the visitor's parameters win

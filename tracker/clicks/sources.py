@@ -30,6 +30,9 @@ SOURCES: Final = (
     *(SourceDimension(name, name, NO_VALUE) for name in UTM),
 )
 
+QR_CODE: Final = "qr"
+"""The referrer of clicks by a QR code, whatever the app that has read it sends."""
+
 FIELDS: Final = tuple(source.field for source in SOURCES)
 
 _REFERRER: Final = re.compile(

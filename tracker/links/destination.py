@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 from urllib.parse import quote, unquote
 
 from tracker.links.macros import MACRO_NAMES
-from tracker.links.options import CLICK_ID
+from tracker.links.options import CLICK_ID, QR_PAIR
 from tracker.links.utm import MAX_RAW_CHARACTERS, UTM, raw_utm, utm_values
 from tracker.syntax.url import split_url
 
@@ -36,9 +36,9 @@ _SAFE_IN_URL: Final = "".join(map(chr, range(ord("!"), ord("~") + 1)))
 _SAFE_IN_QUERY: Final = _SAFE_IN_URL.replace("#", "")
 
 
-def _pair_named(*names: str) -> Callable[[str], object]:
-    """Return a test for pairs with one of these names, in any encoding; faster than decoding."""
-    return re.compile(rf"(?:{'|'.join(map(_either_way, names))})(?:=|\Z)").match
+def _pair_named(name: str) -> Callable[[str], object]:
+    """Return a test for pairs with this name, in any encoding; faster than decoding."""
+    return re.compile(rf"{_either_way(name)}(?:=|\Z)").match
 
 
 def _either_way(name: str) -> str:
@@ -73,10 +73,11 @@ class _ClickParameter(NamedTuple):
 @lru_cache(maxsize=_CACHED_CLICK_PARAMETERS)
 def _click_parameter(name: str) -> _ClickParameter:
     reserved = tuple(dict.fromkeys(("s", "d", CLICK_ID, name)))
-    dropped = rf"&(?:&|\Z|(?:{'|'.join(map(_either_way, reserved))})(?:[=&]|\Z))"
-    return _ClickParameter(
-        name, _pair_named(name), _pair_named(*reserved), re.compile(dropped).search
-    )
+    names = "|".join(map(_either_way, reserved))
+    of_code = rf"{QR_PAIR}(?:&|\Z)"
+    dropped = re.compile(rf"&(?:&|\Z|(?:{names})(?:[=&]|\Z)|{of_code})")
+    is_reserved = re.compile(rf"(?:{names})(?:=|\Z)|{of_code}")
+    return _ClickParameter(name, _pair_named(name), is_reserved.match, dropped.search)
 
 
 def redirect_address(url: str) -> tuple[str, int] | None:

@@ -18,6 +18,9 @@ from tracker.links.rules.rule import Deciding, Rule, Split
 
 CLICK_ID: Final = "click_id"
 
+QR_PAIR: Final = "qr=1"
+"""The pair in the URL of a QR code. It is counted, and never passed on."""
+
 RedirectStatus = Literal[301, 302, 307]
 
 CLICK_PARAMETER: Final = re.compile(r"[A-Za-z0-9_.~-]{1,64}")

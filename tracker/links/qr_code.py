@@ -7,7 +7,7 @@ delayed a round trip by 100 ms, from one thread by 4. More threads would starve 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
 from io import BytesIO
-from typing import Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 import segno
 
@@ -19,8 +19,32 @@ DEFAULT_SCALE: Final = 8
 DEFAULT_BORDER: Final = 4
 """The width of the white border, in modules. Scanners expect 4."""
 
-_ERROR_CORRECTION: Final = "m"
-"""A code is readable while 15 % of it is covered."""
+ErrorCorrection = Literal["l", "m", "q", "h"]
+"""A code is readable while 7, 15, 25 or 30 % of it is covered."""
+
+MIN_CONTRAST: Final = 4.5
+"""The contrast to white, as WCAG computes it. Scanners read less in good light only."""
+
+
+class QrStyle(NamedTuple):
+    """A module has `scale` pixels, the border `border` modules. The colour is that of modules."""
+
+    scale: int = DEFAULT_SCALE
+    border: int = DEFAULT_BORDER
+    color: str = "000000"
+    correction: ErrorCorrection = "m"
+
+
+_USUAL: Final = QrStyle()
+
+
+def contrast_to_white(color: str) -> float:
+    """Return the contrast of a colour of six hexadecimal digits, from 1 to 21."""
+    parts = [int(color[at : at + 2], 16) / 255 for at in (0, 2, 4)]
+    red, green, blue = (
+        one / 12.92 if one <= 0.04045 else ((one + 0.055) / 1.055) ** 2.4 for one in parts
+    )
+    return 1.05 / (0.2126 * red + 0.7152 * green + 0.0722 * blue + 0.05)
 
 
 class QrCodes:
@@ -30,27 +54,26 @@ class QrCodes:
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="qr-code")
 
     async def image(
-        self,
-        text: str,
-        image_format: ImageFormat = "svg",
-        scale: int = DEFAULT_SCALE,
-        border: int = DEFAULT_BORDER,
+        self, text: str, image_format: ImageFormat = "svg", style: QrStyle = _USUAL
     ) -> bytes:
-        """Return a QR code. A module has `scale` pixels, the border `border` modules."""
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._thread, qr_image, text, image_format, scale, border)
+        return await loop.run_in_executor(self._thread, qr_image, text, image_format, style)
 
 
-def qr_image(text: str, image_format: ImageFormat, scale: int, border: int) -> bytes:
-    code = segno.make(text, error=_ERROR_CORRECTION, boost_error=False, micro=False)
+def qr_image(text: str, image_format: ImageFormat, style: QrStyle = _USUAL) -> bytes:
+    code = segno.make(text, error=style.correction, boost_error=False, micro=False)
     file = BytesIO()
+    given: dict[str, Any] = {
+        "scale": style.scale,
+        "border": style.border,
+        "dark": f"#{style.color}",
+    }
     # Always with a background: scanners cannot read a transparent code on a dark page.
     if image_format == "svg":
         code.save(
             file,
             "svg",
-            scale=scale,
-            border=border,
+            **given,
             light="#fff",
             xmldecl=False,
             svgclass=None,
@@ -59,5 +82,5 @@ def qr_image(text: str, image_format: ImageFormat, scale: int, border: int) -> b
             nl=False,
         )
     else:
-        code.save(file, "png", scale=scale, border=border, light="#fff")
+        code.save(file, "png", **given, light="#fff")
     return file.getvalue()

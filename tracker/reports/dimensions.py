@@ -13,7 +13,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 
 from tracker.clicks.bots import REASONS
 from tracker.clicks.document import OWN_PARAMETERS
-from tracker.clicks.sources import SOURCES, SourceDimension
+from tracker.clicks.sources import QR_CODE, SOURCES, SourceDimension
 from tracker.errors import BadRequest
 from tracker.links.utm import UTM
 from tracker.reports import time_keys
@@ -92,7 +92,9 @@ def _currency_of(text: str) -> str:
         raise ValueError(f"{error.message}, or units") from None
 
 
-def _source(source: SourceDimension, one: str, many: str, wanted: Filter) -> ReportDimension:
+def _source(
+    source: SourceDimension, one: str, many: str, wanted: Filter, **more: str
+) -> ReportDimension:
     return ReportDimension(
         source.name,
         one,
@@ -100,7 +102,7 @@ def _source(source: SourceDimension, one: str, many: str, wanted: Filter) -> Rep
         "sources",
         field=source.field,
         absent=source.absent,
-        names={source.absent: source.absent.capitalize()},
+        names={source.absent: source.absent.capitalize()} | more,
         filter=wanted,
     )
 
@@ -200,7 +202,11 @@ _ROWS: Final = (
         _SOURCES[REFERRER],
         "Referrer",
         "Referrers",
-        Filter("hosts, in any case; direct: clicks without a referrer", canonical=host_of),
+        Filter(
+            "hosts, in any case; qr: clicks by a QR code; direct: clicks without a referrer",
+            canonical=host_of,
+        ),
+        **{QR_CODE: "QR code"},
     ),
     *(_utm(_SOURCES[name]) for name in UTM),
     ReportDimension(

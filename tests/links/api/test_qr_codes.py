@@ -8,7 +8,7 @@ import segno
 from tests.factories import create_link
 from tests.web.each import each_case
 from tests.web.world import World
-from tracker.links.qr_code import ImageFormat, qr_image
+from tracker.links.qr_code import ImageFormat, QrStyle, qr_image
 
 PNG = b"\x89PNG\r\n\x1a\n"
 
@@ -26,7 +26,7 @@ async def test_a_code_shows_the_short_url_as_an_image_that_runs_nothing(world: W
     for kind, media_type in kinds:
         response = await world.api.get(f"/api/short-links/{link.id}/qr.{kind}")
         assert response.status == 200
-        assert response.body == qr_image("http://go.example/c/Spring_1", kind, 8, 4)
+        assert response.body == qr_image("http://go.example/c/Spring_1?qr=1", kind)
         expected = {
             "Content-Type": media_type,
             "Content-Disposition": f'inline; filename="Spring_1.{kind}"',
@@ -40,9 +40,9 @@ def test_an_image_holds_the_modules_of_the_code() -> None:
     url = "https://go.example/c/abc"
     modules = segno.make(url, error="m", boost_error=False, micro=False)
     width, _ = modules.symbol_size(scale=1, border=0)
-    assert png_size(qr_image(url, "png", 1, 0)) == (width, width)
-    assert png_size(qr_image(url, "png", 40, 10)) == ((width + 20) * 40,) * 2
-    svg = ElementTree.fromstring(qr_image(url, "svg", 3, 2))
+    assert png_size(qr_image(url, "png", QrStyle(1, 0))) == (width, width)
+    assert png_size(qr_image(url, "png", QrStyle(40, 10))) == ((width + 20) * 40,) * 2
+    svg = ElementTree.fromstring(qr_image(url, "svg", QrStyle(3, 2)))
     pixels = (width + 4) * 3
     assert (svg.get("width"), svg.get("height")) == (f"{pixels}px",) * 2
     assert svg.get("viewBox") == f"0 0 {pixels} {pixels}"
@@ -54,6 +54,9 @@ def test_an_image_holds_the_modules_of_the_code() -> None:
         ("scale=0", "scale: must be a whole number >= 1"),
         ("scale=41", "scale: must be a whole number <= 40"),
         ("border=11", "border: must be a whole number <= 10"),
+        ("color=red", "color: must be text matching regex '^[0-9A-Fa-f]{6}$'"),
+        ("color=FF8800", "color: too light on white for scanners; choose a darker one"),
+        ("correction=x", "correction: must be h or l or m or q"),
     ],
 )
 async def test_a_size_beyond_the_limits_is_named_with_its_rule(

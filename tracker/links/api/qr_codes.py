@@ -5,9 +5,21 @@ from typing import Annotated, Final
 import msgspec
 from msgspec import Meta
 
+from tracker.errors import BadRequest
 from tracker.links.api.short_link_record import short_url
 from tracker.links.api.short_links import find_own, proven_domains
-from tracker.links.qr_code import DEFAULT_BORDER, DEFAULT_SCALE, MAX_BORDER, MAX_SCALE, ImageFormat
+from tracker.links.options import QR_PAIR
+from tracker.links.qr_code import (
+    DEFAULT_BORDER,
+    DEFAULT_SCALE,
+    MAX_BORDER,
+    MAX_SCALE,
+    MIN_CONTRAST,
+    ErrorCorrection,
+    ImageFormat,
+    QrStyle,
+    contrast_to_white,
+)
 from tracker.links.services import LinkCall
 from tracker.web.call import AnswerWithHeaders, Nothing
 from tracker.web.endpoint import Endpoints, MediaType
@@ -22,7 +34,7 @@ _POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
 
 
 class QrQuery(msgspec.Struct, kw_only=True):
-    """The size of a QR code."""
+    """The size and the colour of a QR code."""
 
     scale: Annotated[int, Meta(ge=1, le=MAX_SCALE, description="pixels of a module")] = (
         DEFAULT_SCALE
@@ -30,6 +42,21 @@ class QrQuery(msgspec.Struct, kw_only=True):
     border: Annotated[
         int, Meta(ge=0, le=MAX_BORDER, description="white border in modules; scanners expect 4")
     ] = DEFAULT_BORDER
+    color: Annotated[
+        str,
+        Meta(
+            pattern=r"^[0-9A-Fa-f]{6}$",
+            description=f"of the modules, on white; its contrast must be {MIN_CONTRAST} or more",
+        ),
+    ] = "000000"
+    correction: Annotated[
+        ErrorCorrection,
+        Meta(description="readable while 7, 15, 25 or 30 % of it is covered"),
+    ] = "m"
+
+    def __post_init__(self) -> None:
+        if contrast_to_white(self.color) < MIN_CONTRAST:
+            raise BadRequest("color: too light on white for scanners; choose a darker one")
 
 
 @endpoint(
@@ -66,7 +93,8 @@ async def _show(
     link = await find_own(call, services.links)
     with services.qr_limiter.acquire(call.account_id):
         url = short_url(services.public_url, link, await proven_domains(services, [link]))
-        image = await services.qr_codes.image(url, image_format, query.scale, query.border)
+        style = QrStyle(query.scale, query.border, query.color, query.correction)
+        image = await services.qr_codes.image(f"{url}?{QR_PAIR}", image_format, style)
     headers = {
         "Content-Disposition": f'inline; filename="{link.slug}.{image_format}"',
         "Content-Security-Policy": _POLICY,
