@@ -14,6 +14,7 @@ from tracker.access.principal import OPERATOR
 from tracker.access.roles import Role
 from tracker.accounts.members import Member
 from tracker.accounts.people import Person
+from tracker.alerts.rules import Rule
 from tracker.clicks.click import Click
 from tracker.clicks.visit import ClientHeaders, Visit
 from tracker.clock import moment, now
@@ -238,6 +239,33 @@ async def create_view(services: Services, account_id: UUID, name: str = "A view"
         services.stores.mongodb.database,
         lambda session: services.sharing.views.create(account_id, name, "country=DE", session),
     )
+
+
+async def create_rule(
+    services: Services, kind: str, account_id: UUID, webhook_id: UUID, **fields: Any
+) -> Rule:
+    """Store an alert or a summary, due now. `fields` are of its rule, or `until` of itself."""
+    given: dict[str, Any] = (
+        {"measure": "clicks", "hours": 1, "condition": "below", "threshold": 10}
+        if kind == "alerts"
+        else {"every": "week"}
+    )
+    at, until = now(), fields.pop("until", None)
+    rule = Rule(
+        id=new_id(),
+        account_id=account_id,
+        name="A rule",
+        webhook_id=webhook_id,
+        rule=msgspec.json.encode({**given, **fields}).decode(),
+        created_at=at,
+        due_at=at,
+        until=until or at,
+    )
+    await run_in_transaction(
+        services.stores.mongodb.database,
+        lambda session: getattr(services.alerts, kind).create(rule, session),
+    )
+    return rule
 
 
 async def create_cost(services: Services, account_id: UUID, **fields: Any) -> UUID:

@@ -33,7 +33,7 @@ ORDER = (
     ("tracker.accounts",),
     ("tracker.reports", "tracker.webhooks"),
     ("tracker.costs", "tracker.feeds", "tracker.sharing"),
-    ("tracker.ingest", "tracker.live"),
+    ("tracker.alerts", "tracker.ingest", "tracker.live"),
     ("tracker.imports", "tracker.uploads"),
     ("tracker.console",),
     ("tracker.service",),

@@ -14,6 +14,8 @@ LISTS = {
     "invitations": ("GET", "/api/invitations", "invitations"),
     "password resets": ("GET", "/api/password-resets", "invitations"),
     "shares": ("GET", "/api/shares", "shares"),
+    "alerts": ("GET", "/api/alerts", "alerts"),
+    "summaries": ("GET", "/api/summaries", "summaries"),
     "views": ("GET", "/api/views", "views"),
     "costs": ("GET", "/api/costs", "costs"),
 }

@@ -6,8 +6,10 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from tests.factories import create_webhook
 from tests.web.world import World
 from tracker.access import api_keys, invitations
+from tracker.alerts import rules
 from tracker.sharing import shares, views
 from tracker.webhooks import store as webhooks
 
@@ -35,6 +37,14 @@ ROWS = [
         lambda n: {"name": f"view {n}", "query": ""},
     ),
     Limited(
+        *("/api/alerts", "alerts", rules, "MAX_OF_ACCOUNT"),
+        lambda n: {"name": f"{n}", "rule": {"measure": "clicks", "condition": "halved"}},
+    ),
+    Limited(
+        *("/api/summaries", "summaries", rules, "MAX_OF_ACCOUNT"),
+        lambda n: {"name": f"{n}", "rule": {"every": "week"}},
+    ),
+    Limited(
         *("/api/keys", "api_keys", api_keys, "MAX_VALID_KEYS"),
         lambda n: {"name": f"key {n}", "scopes": ["links:read"]},
     ),
@@ -56,9 +66,13 @@ async def test_an_account_never_has_more_than_its_limit_and_gets_all_of_it(
     monkeypatch.setattr(row.module, row.limit, LIMIT)
     stored = world.services.stores.mongodb[row.collection]
     before = await stored.count_documents({"account_id": world.account.id})
+    others = {}
+    if row.module is rules:
+        webhook = await create_webhook(world.services, world.account.id)
+        others = {"webhook_id": str(webhook.id)}
     answers = await asyncio.gather(
         *(
-            world.api.post(row.path, accountId=str(world.account.id), **row.body(n))
+            world.api.post(row.path, accountId=str(world.account.id), **row.body(n), **others)
             for n in range(REQUESTS)
         )
     )

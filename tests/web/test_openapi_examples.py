@@ -7,7 +7,7 @@ import orjson
 import pytest
 
 from tests.conversions.api.reporting import form_data
-from tests.factories import create_event_config, create_link, create_share
+from tests.factories import create_event_config, create_link, create_share, create_webhook
 from tests.web.client import Client, Response
 from tests.web.document import DOCUMENT, REQUESTS, assert_described
 from tests.web.person import BROWSER, begin_totp, create_person, have_totp, totp_code
@@ -18,6 +18,7 @@ from tracker.access.roles import Role
 from tracker.accounts.accounts import Account
 from tracker.accounts.api.join import EXAMPLE_TOKEN
 from tracker.accounts.api.second_factor import EXAMPLE_CODE
+from tracker.alerts.api.alerts import EXAMPLE_WEBHOOK
 from tracker.clicks.api.click_schema import EXAMPLE_SLUG
 from tracker.conversions.api.event_schema import EXAMPLE_PBK
 from tracker.ids import new_id
@@ -96,6 +97,9 @@ async def test_an_example_of_a_body_is_accepted_as_it_stands(
         _, caller.values[EXAMPLE_SHARE_TOKEN] = await create_share(
             caller.services, caller.account.id, report=report, all_rows=True, download=True
         )
+    if EXAMPLE_WEBHOOK in str(example):
+        webhook = await create_webhook(caller.services, caller.account.id)
+        caller.values[EXAMPLE_WEBHOOK] = str(webhook.id)
     response = await caller.send(method, path, media_type, example)
     assert response.status == 200, response.body
     assert_described(method, path, response)

@@ -16,6 +16,7 @@ from tests.factories import (
     create_event_config,
     create_link,
     create_member,
+    create_rule,
     create_share,
     create_view,
     create_webhook,
@@ -30,6 +31,7 @@ from tests.web.person import PersonClient, signed_in
 from tracker.access.principal import Author
 from tracker.access.roles import SCOPES_OF, Role
 from tracker.accounts.accounts import Account
+from tracker.alerts.api.alerts import EXAMPLE_WEBHOOK
 from tracker.clock import now
 from tracker.ids import new_id
 from tracker.imports.store import Import, State
@@ -202,9 +204,16 @@ async def a_cost(services: Services, account_id: UUID) -> UUID:
     return await create_cost(services, account_id)
 
 
+async def a_rule(kind: str, services: Services, account_id: UUID) -> UUID:
+    webhook_id = await a_webhook(services, account_id)
+    return (await create_rule(services, kind, account_id, webhook_id)).id
+
+
 MAKERS: dict[str, Maker] = {
     "/api/shares/": a_share,
     "/api/views/": a_view,
+    "/api/alerts/": partial(a_rule, "alerts"),
+    "/api/summaries/": partial(a_rule, "summaries"),
     "/api/costs/": a_cost,
     "/api/short-links/": a_short_link,
     "/api/short-links/external/": an_external_id,
@@ -240,7 +249,11 @@ GRANTED: dict[str, Sequence[str]] = {
         ("DELETE", "/api/members/{id}"),
         ("POST", "/api/members/{id}/password-reset"),
     )
-} | {"POST /api/shares": ("reports:read",), "GET /api/short-links/figures": ("links:read",)}
+} | dict.fromkeys(
+    ("POST /api/shares", "POST /api/alerts", "PUT /api/alerts/{id}", "POST /api/summaries"),
+    ("reports:read",),
+)
+GRANTED["GET /api/short-links/figures"] = ("links:read",)
 """The scopes that a request grants or takes besides the endpoint's, which the key has to have."""
 
 
@@ -355,6 +368,9 @@ class World(NamedTuple):
         if EXAMPLE_LINK in example:
             link_id = await a_short_link(self.services, account.id)
             example = example.replace(EXAMPLE_LINK, str(link_id))
+        if EXAMPLE_WEBHOOK in example:
+            webhook_id = await a_webhook(self.services, account.id)
+            example = example.replace(EXAMPLE_WEBHOOK, str(webhook_id))
         if EXAMPLE_VARIANT in example:
             variant = await self.services.stores.mongodb["choices"].find_one({"link_id": ids[0]})
             assert variant is not None

@@ -52,11 +52,11 @@ def series_of(
     sums = dict.fromkeys(steps, NO_MEASURES)
     for row, measures in rows.items():
         key = step_of(row, interval)
-        sums[key] = _sum(sums[key], measures)
+        sums[key] = added(sums[key], measures)
     return [Step(key=key, measures=measures) for key, measures in sums.items()]
 
 
-def _sum(one: Measures, other: Measures) -> Measures:
+def added(one: Measures, other: Measures) -> Measures:
     return Measures(
         clicks=one.clicks + other.clicks,
         unique_clicks=one.unique_clicks + other.unique_clicks,

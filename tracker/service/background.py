@@ -108,6 +108,7 @@ DRAINING: Final[tuple[Loop[DrainParts], ...]] = (
 
 IMPORTING: Final[tuple[Loop[Services], ...]] = (
     Loop("imports", lambda s, stop: s.imports.worker.run(stop)),
+    Loop("alerts", lambda s, stop: s.alerts.telling.run(stop)),
     Loop("uploads", lambda s, stop: s.uploads.worker.run(stop)),
 )
 """In a process that drains, once MongoDB has its indexes; a chunk is finished before it ends."""

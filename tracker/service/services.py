@@ -10,6 +10,7 @@ from pymongo.errors import PyMongoError
 from config.settings import Settings
 from tracker.access import services as access
 from tracker.accounts import services as accounts
+from tracker.alerts import services as alerts
 from tracker.clicks import services as clicks
 from tracker.conversions import services as conversions
 from tracker.conversions.event_config import names_of_event_configs
@@ -210,6 +211,12 @@ class Services:
         """Build what moves the journal into MongoDB, and works on files."""
         self.ingest = self._ingest_services(settings)
         self.imports = self._import_services()
+        self.alerts = alerts.build(
+            stores=self.stores,
+            journal=self.journal,
+            reports=self.reports,
+            webhooks=self.webhooks,
+        )
         self.uploads = uploads.build(
             stores=self.stores, conversions=self.conversions, journal=self.journal
         )

@@ -34,6 +34,14 @@ CONVERSION_RECORDED: Final = "conversion.recorded"
 """Another name for `conversion`, which answers keep for clients that know no other."""
 
 
+class Preset(StrEnum):
+    """A chat service, or one that takes the same requests."""
+
+    SLACK = "slack"
+    DISCORD = "discord"
+    TELEGRAM = "telegram"
+
+
 class DeliveryStatus(StrEnum):
     """The state of a delivery."""
 

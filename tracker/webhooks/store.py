@@ -23,14 +23,13 @@ from tracker.stores.mongodb.reseal import SealedFields
 from tracker.stores.mongodb.transaction import MongoSession, run_in_transaction
 from tracker.stores.secret_box import SecretBox
 from tracker.syntax.url import check_url
-from tracker.webhooks.delivery import Kind
+from tracker.webhooks.delivery import Kind, Preset
 from tracker.webhooks.filters import NO_FILTER, Filter
 from tracker.webhooks.headers import FIELD as HEADERS
 from tracker.webhooks.headers import headers_text, parsed_headers, with_stored_values
 from tracker.webhooks.limits import MAX_WEBHOOKS_PER_ACCOUNT
 from tracker.webhooks.macros import ENCODER
 from tracker.webhooks.operational_messages import create_messages, webhook_disabled
-from tracker.webhooks.payloads.chat import Preset
 from tracker.webhooks.queue import DeliveryQueue, DueWebhook
 from tracker.webhooks.schedule import Disabled
 from tracker.webhooks.target import FIELD as TARGET_URL
@@ -125,13 +124,16 @@ class Webhooks:
         async def insert(session: MongoSession) -> None:
             if approve is not None:
                 await approve(session)
-            limit = MAX_WEBHOOKS_PER_ACCOUNT
-            if not await has_room(self._database, "webhooks", account_id, limit, session):
-                raise BadRequest(f"account_id: has {limit} webhooks, which is the limit")
-            await self._webhooks.insert_one(as_document(webhook), session=session)
+            await self._insert(webhook, session)
 
         await run_in_turn(self._database, account_id, insert)
         return replace(webhook, secret=secret)
+
+    async def _insert(self, webhook: Webhook, session: MongoSession) -> None:
+        limit, account_id = MAX_WEBHOOKS_PER_ACCOUNT, webhook.account_id
+        if not await has_room(self._database, "webhooks", account_id, limit, session):
+            raise BadRequest(f"account_id: has {limit} webhooks, which is the limit")
+        await self._webhooks.insert_one(as_document(webhook), session=session)
 
     async def find(self, webhook_id: UUID) -> Webhook | None:
         return await self._pages.by_id(webhook_id)

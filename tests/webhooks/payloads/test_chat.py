@@ -1,16 +1,17 @@
 """What chat services are sent: plain text in their own form."""
 
 import json
+from decimal import Decimal
 from typing import Any
 
 import pytest
-from msgspec.structs import replace
 
-from tests.webhooks.payloads.test_payload import VALUES
 from tracker.errors import BadRequest
+from tracker.webhooks.delivery import Preset
 from tracker.webhooks.macros import as_text
-from tracker.webhooks.payloads.chat import LONGEST, Preset, as_chat, check_preset, escape_of, fitted
+from tracker.webhooks.payloads.chat import LONGEST, as_chat, check_preset, escape_of, fitted
 from tracker.webhooks.payloads.payload import render
+from tracker.webhooks.payloads.values import MacroValues
 
 WILD = "<!channel> <@U1> & *b* [x](http://a.example) @everyone @name"
 SHAPES: dict[Preset, dict[str, Any]] = {
@@ -50,7 +51,8 @@ def test_values_of_conversions_are_escaped_and_a_text_is_cut_to_what_the_service
     preset: Preset,
 ) -> None:
     field = next(name for name in ("content", "text") if name in TEMPLATES[preset])
-    values = replace(VALUES, fields={**VALUES.fields, "slug": WILD})
+    fields = {"slug": WILD, "value": Decimal("12.50")}
+    values = MacroValues(fields=fields, metadata={}, query={})
     for text, shown in (("{slug}", ""), ("{slug} *{value}*", " *12.50*")):
         rendered = render(json.dumps({field: text}), values, escape_of(preset)).decode()
         made = json.loads(fitted(preset, rendered))

@@ -18,6 +18,7 @@ from tracker.accounts.api import (
     self_service,
     session,
 )
+from tracker.alerts.api import alerts
 from tracker.clicks.api import click, decide
 from tracker.conversions.api import event, event_configs, unknown_words
 from tracker.conversions.api.event_schema import EVENT_SCHEMAS
@@ -66,6 +67,8 @@ _TAGS = {
     "Event configs": "Kinds of conversions and what they pay; each has a postback key.",
     "Imports": "Links from other services: checked, imported, and taken back.",
     "Webhooks": "Receivers of conversions, and the deliveries to them.",
+    "Alerts": "Figures that webhooks are told of when they are low, high or halved.",
+    "Summaries": "Figures of weeks and months that webhooks are told.",
     "Account": "The account of the key, and its rules against forged conversions.",
     "Members": "The people of the account, and their roles.",
     "Invitations": "Links with which people join the account.",
@@ -104,7 +107,7 @@ _DECLARING = (
     ),
     *(clicks, conversions, corrections, conversion_delays, conversion_warnings),
     *(refused_postbacks, ad_exports, find),
-    *(webhooks, templates, statistics, deliveries, samples),
+    *(webhooks, templates, statistics, deliveries, samples, alerts),
     *(imports, cut_over, uploads),
     *(keys, account, audit, members, invitations),
     *(reports, overview, values, link_figures, experiments, costs, live, shares, views),

@@ -141,7 +141,6 @@ INDEXES: dict[str, list[IndexModel]] = {
         _index("by_pbk", "pbk", unique=True),
         _index("by_account", "account_id", "-_id"),
     ],
-    "webhooks": [_index("by_account", "account_id", "-_id")],
     "deliveries": [
         _index(
             "by_webhook_and_time",
@@ -192,7 +191,8 @@ INDEXES: dict[str, list[IndexModel]] = {
         # Revoked shares are listed for a while.
         _index("expiry", "revoked_at", expireAfterSeconds=30 * 24 * 3600),
     ],
-    "views": [_index("by_account", "account_id", "-_id")],
+    **{name: [_BY_ACCOUNT] for name in ("views", "webhooks")},
+    **{name: [_BY_ACCOUNT, _index("due", "due_at")] for name in ("alerts", "summaries")},
     "clicks": [
         _index("by_account", "account_id", "at"),
         _index("by_link_and_time", "link_id", "at"),
@@ -231,7 +231,7 @@ INDEXES: dict[str, list[IndexModel]] = {
     # 8 days: `feeds/arrivals.STORED_DAYS`.
     "arrivals": [_index("expiry", "at", expireAfterSeconds=8 * 24 * 3600)],
     "refused_postbacks": [
-        _index("by_account", "account_id", "-_id"),
+        _BY_ACCOUNT,
         # 7 days: `conversions/refusals.STORED_DAYS`; the counts are of whole days.
         _index("expiry", "at", expireAfterSeconds=7 * 24 * 3600),
     ],

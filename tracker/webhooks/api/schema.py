@@ -8,7 +8,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from tracker.web.limits import MAX_URL_CHARACTERS
 from tracker.web.schema import AccountId, Text, Timestamp, trimmed
-from tracker.webhooks.delivery import Kind
+from tracker.webhooks.delivery import Kind, Preset
 from tracker.webhooks.filters import Filter
 from tracker.webhooks.headers import MASK, check_headers
 from tracker.webhooks.limits import (
@@ -20,7 +20,6 @@ from tracker.webhooks.limits import (
 )
 from tracker.webhooks.macros import ALL_MACROS
 from tracker.webhooks.payloads import template
-from tracker.webhooks.payloads.chat import Preset
 from tracker.webhooks.schedule import MAX_FAILING, Disabled
 
 TargetUrl = Annotated[

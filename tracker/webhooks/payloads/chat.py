@@ -6,12 +6,12 @@ The webhook's template says how it is told of conversions. Messages take the pla
 import html
 import re
 from collections.abc import Callable, Mapping
-from enum import StrEnum
 from typing import Any, Final, NamedTuple
 
 import msgspec
 
 from tracker.errors import BadRequest
+from tracker.webhooks.delivery import Preset
 from tracker.webhooks.macros import ENCODER, MACRO
 from tracker.webhooks.payloads.template import FIELD
 
@@ -19,14 +19,6 @@ LONGEST: Final = 2_000
 """Characters of a text. Discord takes no more; Telegram takes 4,096, of which an emoji is two."""
 
 _MARKDOWN: Final = re.compile(r"([\\*_~`|<>#@\-\[\]()])")
-
-
-class Preset(StrEnum):
-    """A service, or one that takes the same requests."""
-
-    SLACK = "slack"
-    DISCORD = "discord"
-    TELEGRAM = "telegram"
 
 
 class _Service(NamedTuple):
@@ -59,7 +51,7 @@ def escape_of(preset: Preset | None) -> Callable[[str], str]:
 
 
 def check_preset(preset: Preset | None, template: Mapping[str, Any] | None) -> None:
-    """Raise BadRequest if the service would refuse or misread what the template makes."""
+    """Raises BadRequest if the service would refuse or misread what the template makes."""
     if preset is None:
         return
     for name in _SERVICES[preset].needs:

@@ -1,0 +1,1 @@
+"""Alerts and summaries: figures of reports that webhooks are told of without being asked."""
