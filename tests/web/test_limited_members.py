@@ -216,6 +216,14 @@ async def test_reports_count_only_links_within_the_limit(world: World) -> None:
         totals = (await person.send("POST", "/api/reports", sent)).json()["totals"]
         assert (totals["clicks"], totals.get("cost")) == (clicks, cost), fields
         assert totals.get("unspreadCost") is None
+    table = {**body, "groupBy": ["tag", "link"]}
+    for parents, names in (([], ["Mine"]), ([str(scene.theirs)], [])):
+        found = (await person.send("POST", "/api/reports", {**table, "parents": parents})).json()
+        assert [row["name"] for row in found["rows"]] == names
+    assert found["totals"]["clicks"] == 0
+    sent = {**body, "groupBy": ["country", "tag", "link"], "format": "csv"}
+    text = (await person.send("POST", "/api/reports/export", sent)).body.decode()
+    assert ("Mine" in text, "Theirs" in text, "bare" in text) == (True, False, False)
     panels = [{"groupBy": "tag"}, {"groupBy": "link"}]
     sent = {**body, "filters": filters, "panels": panels, "compare": "previous_week"}
     found = (await person.send("POST", "/api/reports/overview", sent)).json()
@@ -353,8 +361,9 @@ async def test_a_share_of_a_limited_member_shows_only_links_within_the_limit(wor
     days_ = {"from": DAY, "to": DAY}
     filters = {"link": [*scene.of("mine", "both", "theirs")]}
     panels = [{"groupBy": "link"}, {"groupBy": "tag"}]
-    report = {"dateRange": days_, "panels": panels, "filters": filters}
-    body = {"accountId": str(world.account.id), "name": "Mine", "report": report}
+    tables = [{"groupBy": ["tag", "link"]}]
+    report = {"dateRange": days_, "panels": panels, "filters": filters, "tables": tables}
+    body: Any = {"accountId": str(world.account.id), "name": "Mine", "report": report}
     made_ = await person.send("POST", "/api/shares", {**body, "show_link_names": True})
     assert made_.json()["tags"] == [str(scene.mine)]
     [listed] = (await asked(scene, person, "/api/shares"))["rows"]
@@ -362,12 +371,17 @@ async def test_a_share_of_a_limited_member_shows_only_links_within_the_limit(wor
     other = await limited(world, scene.theirs, new_id())
     assert (await asked(scene, other, "/api/shares"))["rows"] == []
     assert (await other.send("DELETE", f"/api/shares/{listed['id']}")).status == 404
-    shown = (await opened(world.client, made_.json()["url"].partition("#")[2])).json()
+    token = made_.json()["url"].partition("#")[2]
+    shown = (await opened(world.client, token)).json()
+    for parents, names in (([], ["Mine"]), ([str(scene.theirs)], [])):
+        table = (await opened(world.client, token, table=0, parents=parents)).json()
+        assert [row["name"] for row in table["tables"][0]["rows"]] == names
     assert {row["name"] for row in shown["panels"]["link"]["rows"]} == {"mine", "both"}
     assert [row["name"] for row in shown["panels"]["tag"]["rows"]] == ["Mine"]
     hidden = str(scene.links["theirs"].id)
     assert set(shown["filters"]["link"]) == {"mine", "both", hidden}
     # Numbers of hidden links are ranks among those within the limit.
+    body["report"] = {"dateRange": days_, "panels": panels, "filters": filters}
     hiding = (await person.send("POST", "/api/shares", body)).json()["url"].partition("#")[2]
     rows = (await opened(world.client, hiding)).json()["panels"]["link"]["rows"]
     assert [row["name"] for row in rows] == ["Link 1", "Link 2"]
