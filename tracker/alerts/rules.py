@@ -17,7 +17,7 @@ from tracker.clock import iso
 from tracker.errors import BadRequest
 from tracker.reports.api.figures import MeasureName
 from tracker.reports.api.filters import ReportFilters, check_dimension
-from tracker.reports.api.schema import GroupByIn
+from tracker.reports.api.groups import GroupByIn
 from tracker.reports.dimensions import GROUPS
 from tracker.stores.mongodb.account_lock import has_room
 from tracker.stores.mongodb.database import MongoDB
