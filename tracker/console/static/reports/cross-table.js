@@ -2,7 +2,6 @@
 
 import { useEffect, useState } from "preact/hooks";
 import { format } from "console/core/format";
-import { useLoad } from "console/core/hooks";
 import { html } from "console/core/html";
 import { Table } from "console/core/lists";
 import { Button } from "console/core/parts";
@@ -45,17 +44,15 @@ export function CrossTable({ table, load, ask, asked, scope, onSort, onFilter })
 }
 
 /** A cross table of a share: `first` are its rows, `ask({parents})` gets those below others. */
-export function SharedTable({ first, data, ask, days }) {
-  const asked = JSON.stringify(days ?? null);
-  const load = useLoad(() => (days ? ask({}) : Promise.resolve(first)), [asked]);
+export function SharedTable({ first, data, ask }) {
   // A share has the first rows of each level, and no further pages.
-  const pageOf = (found) => found && { ...data, ...found, pagination: { totalRows: 0 } };
+  const pageOf = (found) => ({ ...data, ...found, pagination: { totalRows: 0 } });
   const columns = Object.keys(MEASURES).filter((key) => key in first.totals);
   return html`<${CrossTable}
     table=${{ levels: first.groupBy, columns }}
-    load=${{ ...load, data: pageOf(load.data) }}
+    load=${{ data: pageOf(first) }}
     ask=${({ parents }) => ask({ parents }).then(pageOf)}
-    ...${{ asked, scope: asked }}
+    asked="share"
   />`;
 }
 
