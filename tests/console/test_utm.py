@@ -3,8 +3,10 @@
 from playwright.async_api import Page, expect
 
 from tests.console.conftest import OpenConsole
-from tests.factories import create_link
+from tests.conversions.scene import applied
+from tests.factories import create_link, make_click
 from tracker.accounts.accounts import Account
+from tracker.clock import now_ms
 from tracker.service.services import Services
 
 
@@ -45,3 +47,24 @@ async def test_the_list_shows_utm_values_and_finds_the_links_that_share_one(
         facts = page.locator("dl.facts").first
         await expect(facts.get_by_text("UTM medium")).to_be_visible()
         await expect(facts.get_by_text("email", exact=True)).to_be_visible()
+
+
+async def test_the_form_proposes_values_in_use(
+    open_console: OpenConsole, services: Services, account: Account
+) -> None:
+    link = await create_link(services, account.id)
+    clicks = [
+        make_click(account.id, link_id=link.id.bytes, at=now_ms(), query=query)
+        for query in ("utm_source=mail", "utm_source=face%22book", "")
+    ]
+    await applied(services, clicks)
+    async with open_console("/console/links") as page:
+        await page.get_by_role("button", name="New link").click()
+        dialog = page.get_by_role("dialog")
+        await dialog.get_by_label("Destination").fill("shop.example")
+        await dialog.get_by_text("UTM parameters").click()
+        await dialog.get_by_label("Source").focus()
+        options = dialog.locator("datalist option[value]")
+        await expect(options).to_have_count(2)
+        values = [await one.get_attribute("value") for one in await options.all()]
+        assert values == ['face"book', "mail"]

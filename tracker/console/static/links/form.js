@@ -1,6 +1,6 @@
 /** The form of a link: to create one, or to change it. What is typed is kept as a draft. */
 
-import { useRef, useState } from "preact/hooks";
+import { useId, useRef, useState } from "preact/hooks";
 import { api, owned } from "console/core/api";
 import { FormFields, Select, TextField, namesOf, useFields } from "console/core/fields";
 import { format } from "console/core/format";
@@ -232,16 +232,29 @@ function UtmBuilder({ url, onChange }) {
       parsed
         ? html`<div class="columns">
           ${UTM.map(
-            ([name, label, example]) => html`<${TextField}
-              label=${label}
-              name=${name}
-              placeholder=${example}
+            ([name, label, placeholder]) => html`<${UtmField}
+              ...${{ name, label, placeholder, onInput: put(name) }}
               value=${parsed.get(name) ?? ""}
-              onInput=${put(name)}
             />`,
           )}
         </div>`
         : html`<p class="hint">First give the destination.</p>`
     }
   </details>`;
+}
+
+/** A field that proposes the values in use, which are loaded when it gets the focus. */
+function UtmField({ name, ...others }) {
+  const id = useId();
+  const [values, setValues] = useState([]);
+  const load = async () => {
+    if (values.length || !can("reports:read")) return;
+    const query = { dimension: name, limit: 100 };
+    const found = await api.get("/api/reports/values", query).catch(() => ({ rows: [] }));
+    setValues(found.rows.map(({ key }) => key).filter((key) => key !== "none"));
+  };
+  return html`<div>
+    <${TextField} ...${{ name, ...others }} list=${id} onFocus=${load} />
+    <datalist id=${id}>${values.map((one) => html`<option key=${one} value=${one} />`)}</datalist>
+  </div>`;
 }
