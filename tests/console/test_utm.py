@@ -68,3 +68,14 @@ async def test_the_form_proposes_values_in_use(
         await expect(options).to_have_count(2)
         values = [await one.get_attribute("value") for one in await options.all()]
         assert values == ['face"book', "mail"]
+        await page.keyboard.type("mail")
+        await dialog.get_by_label("Name of the template").fill("Weekly")
+        await dialog.get_by_role("button", name="Save these values as a template").click()
+        await expect(dialog.get_by_label("Template", exact=True)).to_have_value("Weekly")
+        destination = dialog.get_by_label("Destination")
+        await destination.fill("https://shop.example/a?utm_source=x&utm_term=y&b=1")
+        await dialog.get_by_label("Template", exact=True).select_option("")
+        await dialog.get_by_label("Template", exact=True).select_option("Weekly")
+        await expect(destination).to_have_value("https://shop.example/a?b=1&utm_source=mail")
+        await dialog.get_by_role("button", name="Delete it").click()
+        await expect(dialog.get_by_label("Template", exact=True)).to_have_count(0)

@@ -47,6 +47,7 @@ from tracker.links.api import (
     unknown_paths,
     well_known,
 )
+from tracker.links.utm_templates import api as utm_templates
 from tracker.live import api as live
 from tracker.metrics import show_failures
 from tracker.reports.api import experiments, link_figures, overview, reports, values
@@ -62,6 +63,7 @@ from tracker.webhooks.api import deliveries, samples, statistics, templates, web
 
 _TAGS = {
     "Short links": "Links that are opened at `/c/{slug}`, and their destinations.",
+    "Utm templates": "Named sets of UTM values, for the form of a link.",
     "Tags": "Labels of links, to filter lists and reports by.",
     "Domains": "Hostnames of the account that serve its links, proven by DNS.",
     "Event configs": "Kinds of conversions and what they pay; each has a postback key.",
@@ -98,6 +100,7 @@ _DECLARING = (
         slugs,
         qr_codes,
         tags,
+        utm_templates,
         domains,
         unknown_paths,
         event_configs,

@@ -63,6 +63,7 @@ _OF_JOBS: Final = (_BY_ACCOUNT, _index("by_lease", "state", "leased_until"))
 
 INDEXES: dict[str, list[IndexModel]] = {
     **dict.fromkeys(("accounts", "counters", "drain_fences", "rebuilds"), _NO_OTHER),
+    "utm_templates": _NO_OTHER,
     "api_keys": [
         _index("by_hash", "sha256", unique=True),
         _index("by_account", "account_id", "-_id"),

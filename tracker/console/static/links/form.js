@@ -6,7 +6,7 @@ import { FormFields, Select, TextField, namesOf, useFields } from "console/core/
 import { format } from "console/core/format";
 import { useAction, useLoad, useSettled } from "console/core/hooks";
 import { html } from "console/core/html";
-import { ErrorNote } from "console/core/parts";
+import { ErrorNote, lazy } from "console/core/parts";
 import { can, session } from "console/core/session";
 import { copy, toast } from "console/core/toasts";
 import { loadAll } from "console/parts/all";
@@ -19,6 +19,8 @@ import { OPTIONS, OptionFields, newOptions, optionsOf, sentOptions } from "conso
 import { TagPicker } from "console/links/tags";
 import { completedUrl } from "console/links/typed-url";
 import { UTM, withParameter } from "console/links/utm";
+
+const UtmTemplates = lazy("console/links/utm-templates", "UtmTemplates");
 
 const DESTINATION = {
   name: "destination_url",
@@ -228,6 +230,7 @@ function UtmBuilder({ url, onChange }) {
       They are written into the destination, and the link’s clicks count by them. A value in the
       query of the short link itself comes first.
     </p>
+    ${parsed && html`<${UtmTemplates} ...${{ url, onChange }} />`}
     ${
       parsed
         ? html`<div class="columns">

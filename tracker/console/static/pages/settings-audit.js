@@ -77,7 +77,10 @@ const ACTIONS = {
     "cost.restored": "Restored the cost",
     "cost.deleted": "Deleted the cost",
   },
-  Account: { "account.changed": "Changed the account" },
+  Account: {
+    "account.changed": "Changed the account",
+    "account.utm_templates_changed": "Changed its",
+  },
 };
 const WORDS = Object.assign({}, ...Object.values(ACTIONS));
 const FILTERS = ["action", "target", "actor", "search", "from", "to"];
