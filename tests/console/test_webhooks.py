@@ -8,7 +8,7 @@ from playwright.async_api import expect
 
 from tests.console.conftest import OpenConsole, OpenPage
 from tests.console.people import sign_in
-from tests.factories import create_event_config, create_webhook
+from tests.factories import create_event_config, create_view, create_webhook
 from tests.webhooks.receiver import receiving
 from tests.webhooks.sending.scene import converted, sending
 from tracker.accounts.accounts import Account
@@ -90,6 +90,36 @@ async def test_a_webhook_for_a_chat_begins_with_its_template_and_is_sent_plain_t
             "text": "The webhook @\u2060b is disabled: every attempt of 5 days failed.",
         },
     ]
+
+
+async def test_an_alert_and_a_summary_of_a_view_are_made_and_deleted(
+    open_console: OpenConsole, services: Services, account: Account
+) -> None:
+    webhook = await create_webhook(services, account.id)
+    await create_view(services, account.id, "Germany")
+    async with open_console("/console/webhooks") as page:
+        dialog = page.get_by_role("dialog")
+        for kind, chosen in (("alert", {"If": "Conversions"}), ("summary", {"When": "month"})):
+            await page.get_by_role("button", name=f"New {kind}").click()
+            await dialog.get_by_label("Name").fill(f"My {kind}")
+            for label, option in chosen.items():
+                await dialog.get_by_label(label, exact=True).select_option(
+                    option.lower() if kind == "alert" else option
+                )
+            await dialog.get_by_label("Of", exact=True).select_option("Germany")
+            await dialog.get_by_role("button", name="Create").click()
+            await expect(page.get_by_text(f"My {kind}")).to_be_visible()
+        row = page.get_by_role("row").filter(has_text="My alert")
+        await expect(row).to_contain_text("Conversions is below 10 within 24 hours")
+        await expect(row).to_contain_text("never")
+        [alert], _ = await services.alerts.alerts.page(account.id, 1, 9)
+        [summary], _ = await services.alerts.summaries.page(account.id, 1, 9)
+        for rule in (alert, summary):
+            assert rule.webhook_id == webhook.id
+            assert msgspec.json.decode(rule.rule)["filters"]["country"] == ["DE"]
+        await page.get_by_role("button", name="Delete My alert").click()
+        await dialog.get_by_role("button", name="Delete the alert").click()
+        await expect(page.get_by_text("An alert tells a webhook when")).to_be_visible()
 
 
 async def test_a_webhook_chooses_what_it_is_told_and_is_tested_with_a_change(

@@ -9,6 +9,7 @@ import { Badge, Button, Empty, OutLink, PageHeader, Time, lazy } from "console/c
 import { navigate, route } from "console/core/route";
 import { can, session } from "console/core/session";
 
+const Rules = lazy("console/webhooks/rules", "Rules");
 const WebhookDialog = lazy("console/webhooks/form", "WebhookDialog");
 
 /** The page. */
@@ -35,6 +36,7 @@ export default function Webhooks() {
       empty=${html`<${NoWebhooks} create=${mayWrite && create} />`}
     />
     <${Pagination} pagination=${webhooks.data?.pagination} noun="webhook" />
+    ${rows?.length > 0 && html`<${Rules} webhooks=${rows} />`}
     ${
       creating &&
       html`<${WebhookDialog}
