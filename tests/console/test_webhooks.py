@@ -6,6 +6,7 @@ import re
 import msgspec
 from playwright.async_api import expect
 
+from tests.console.accessibility import assert_accessible
 from tests.console.conftest import OpenConsole, OpenPage
 from tests.console.people import sign_in
 from tests.factories import create_event_config, create_view, create_webhook
@@ -107,11 +108,13 @@ async def test_an_alert_and_a_summary_of_a_view_are_made_and_deleted(
                     option.lower() if kind == "alert" else option
                 )
             await dialog.get_by_label("Of", exact=True).select_option("Germany")
+            await assert_accessible(page)
             await dialog.get_by_role("button", name="Create").click()
             await expect(page.get_by_text(f"My {kind}")).to_be_visible()
         row = page.get_by_role("row").filter(has_text="My alert")
         await expect(row).to_contain_text("Conversions is below 10 within 24 hours")
         await expect(row).to_contain_text("never")
+        await assert_accessible(page)
         [alert], _ = await services.alerts.alerts.page(account.id, 1, 9)
         [summary], _ = await services.alerts.summaries.page(account.id, 1, 9)
         for rule in (alert, summary):

@@ -43,6 +43,11 @@ const ACTIONS = {
     "webhook.deleted": "Deleted the webhook",
     "webhook.secret_rotated": "Changed the secret of the webhook",
     "webhook.deliveries_retried": "Sent deliveries of the webhook again",
+    "alert.created": "Created the alert",
+    "alert.changed": "Changed the alert",
+    "alert.deleted": "Deleted the alert",
+    "summary.created": "Created the summary",
+    "summary.deleted": "Deleted the summary",
   },
   "API keys": {
     "api_key.created": "Created the API key",
