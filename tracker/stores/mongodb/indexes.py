@@ -62,8 +62,9 @@ _BY_ACCOUNT: Final = _index("by_account", "account_id", "-_id")
 _OF_JOBS: Final = (_BY_ACCOUNT, _index("by_lease", "state", "leased_until"))
 
 INDEXES: dict[str, list[IndexModel]] = {
-    **dict.fromkeys(("accounts", "counters", "drain_fences", "rebuilds"), _NO_OTHER),
-    "utm_templates": _NO_OTHER,
+    **dict.fromkeys(
+        ("accounts", "counters", "drain_fences", "rebuilds", "utm_templates"), _NO_OTHER
+    ),
     "api_keys": [
         _index("by_hash", "sha256", unique=True),
         _index("by_account", "account_id", "-_id"),
@@ -76,7 +77,7 @@ INDEXES: dict[str, list[IndexModel]] = {
     ],
     "members": [
         _index("by_person", "account_id", "person_id", unique=True),
-        _index("by_account", "account_id", "-_id"),
+        _BY_ACCOUNT,
         _index("of_person", "person_id", "_id"),
     ],
     "audit": [
