@@ -4,7 +4,8 @@ import pytest
 
 from tracker.ids import new_id
 from tracker.links.lists.filter import ORDERS, LinkFilter, LinkOrder, plan_of
-from tracker.stores.mongodb.indexes import INDEXES, LINK_LISTS, LISTS
+from tracker.stores.mongodb.indexes import INDEXES, LISTS
+from tracker.stores.mongodb.link_lists import LINK_LISTS
 
 TAGS = [new_id(), new_id()]
 UTM = {"utm_source": ["none"]}

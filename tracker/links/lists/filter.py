@@ -15,7 +15,7 @@ from pymongo import DESCENDING
 
 from tracker.links.utm import NO_VALUE
 from tracker.links.words import beginnings_of, begun_url, words_of_utm
-from tracker.stores.mongodb.indexes import LINK_LISTS
+from tracker.stores.mongodb.link_lists import LINK_LISTS
 from tracker.stores.mongodb.order import BY_NAME, NEWEST_FIRST, OLDEST_FIRST, Order, by_name
 
 LinkState = Literal["scheduled", "expired", "used_up", "protected"]

@@ -28,7 +28,7 @@ from tracker.links.lists.filter import (
 )
 from tracker.stores.mongodb.database import MongoDB
 from tracker.stores.mongodb.documents import with_stored_ids
-from tracker.stores.mongodb.indexes import LINK_LISTS
+from tracker.stores.mongodb.link_lists import LINK_LISTS
 from tracker.stores.mongodb.order import NEWEST_FIRST, Position
 from tracker.stores.mongodb.paging import all_of
 

@@ -13,7 +13,7 @@ from tracker.stores.mongodb.order import BY_NAME
 _EXISTING = {"$exists": True}
 
 _IMPORTED: Final = {"import_id": _EXISTING}
-_STATES: Final[Mapping[str, Any]] = {
+STATES: Final[Mapping[str, Any]] = {
     "inactive": {"active": False},
     "scheduled": {"starts_at": _EXISTING},
     "expired": {"expires_at": _EXISTING},
@@ -43,7 +43,7 @@ def _index(name: str, *fields: str, **options: Any) -> IndexModel:
 
 
 def _of(state: str) -> dict[str, Any]:
-    return {"partialFilterExpression": _STATES[state]}
+    return {"partialFilterExpression": STATES[state]}
 
 
 def _of_state(state: str) -> list[IndexModel]:
@@ -113,7 +113,7 @@ INDEXES: dict[str, list[IndexModel]] = {
         _index("inactive_in_order_of_last_clicks", *_LAST_CLICKS, **_of("inactive")),
         # Without the id, which would be most of each of its many keys.
         _index("by_words", "account_id", "archived", "words"),
-        *(index for state in _STATES for index in _of_state(state)),
+        *(index for state in STATES for index in _of_state(state)),
     ],
     "link_counts": [
         _index("by_tag", "_id.account_id", "_id.tag_id"),
@@ -263,36 +263,6 @@ LISTS: Final[Mapping[str, str]] = dict.fromkeys(
 )
 """The index of each list with few filters, by collection. Without this hint MongoDB would try each
 index that begins with the same field, on all documents of the account."""
-
-_ORDERS: Final = {
-    "newest": "",
-    "oldest": "",
-    "name": "_in_order_of_names",
-    "slug": "_in_order_of_slugs",
-}
-
-LINK_LISTS: Final[Mapping[str, str]] = {
-    "newest": "by_account",
-    "oldest": "by_account",
-    "name": "in_order_of_names",
-    "slug": "in_order_of_slugs",
-    **{
-        f"{state} {order}": f"{state}{index}"
-        for state in _STATES
-        for order, index in _ORDERS.items()
-    },
-    "tags newest": "by_tag",
-    "tags oldest": "by_tag",
-    "tags name": "by_tag_in_order_of_names",
-    "tags slug": "by_tag_in_order_of_slugs",
-    "last_click": "in_order_of_last_clicks",
-    "inactive last_click": "inactive_in_order_of_last_clicks",
-    "tags last_click": "by_tag_in_order_of_last_clicks",
-    "words": "by_words",
-    "a slug": "in_order_of_slugs",
-    "an external id": "by_external_id",
-}
-"""The indexes of the list of links (`links/lists/filter`)."""
 
 
 async def ensure(database: Database) -> None:
