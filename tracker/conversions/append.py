@@ -16,10 +16,11 @@ from pymongo.errors import PyMongoError
 
 from tracker.clock import moment, now_ms
 from tracker.conversions.conversion import Conversion
-from tracker.conversions.corrections.status import OnRepeat
+from tracker.conversions.corrections.status import OnRepeat, is_click_key
 from tracker.conversions.document import REPEATED
 from tracker.conversions.look_ups import LOOK_UP_SECONDS, LookUps
-from tracker.conversions.postbacks.aliases import SHARED_ID
+from tracker.conversions.postbacks.aliases import MAX_WARNINGS, SHARED_ID
+from tracker.conversions.postbacks.parameters import ConversionParameters
 from tracker.conversions.resolution import claim_keys
 from tracker.conversions.store import Conversions
 from tracker.errors import Unavailable
@@ -158,12 +159,22 @@ class ConversionAppender:
     def record_repeat(self, first: int) -> None:
         self._repeats.record(first)
 
-    async def is_shared(self, first: int, click_id: UUID) -> bool:
-        """Return whether `click_id` repeats the transaction id of another click, and store that."""
-        if await self._look_ups.clicks.submit(first) in (None, click_id):
-            return False
+    def record_shared(self, first: int) -> None:
         self._repeats.mark_shared(first)
-        return True
+
+    async def warned(
+        self, parameters: ConversionParameters, first: int, warnings: tuple[str, ...]
+    ) -> tuple[str, ...]:
+        """Return the warnings of a repeat. `first` has its transaction id.
+
+        An id such as `0` may be a filler that all conversions share: their clicks differ then.
+        """
+        click_id = parameters.click_id
+        if click_id is None or is_click_key(parameters.transaction_id or ""):
+            return warnings
+        if await self._look_ups.clicks.submit(first) in (None, click_id):
+            return warnings
+        return (SHARED_ID, *warnings)[:MAX_WARNINGS]
 
     async def append(self, conversion: Conversion, scopes: Sequence[UUID]) -> int:
         """Append `conversion`; return its id, or the id of the first with its transaction id.

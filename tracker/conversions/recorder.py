@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from tracker.conversions.account_rules import AccountRules, CachedRules, refusal
 from tracker.conversions.append import ConversionAppender
 from tracker.conversions.conversion import Conversion
-from tracker.conversions.corrections.status import OnRepeat, is_click_key
+from tracker.conversions.corrections.status import OnRepeat
 from tracker.conversions.event_config import EventConfig, EventConfigs
 from tracker.conversions.event_ids import EventIds
 from tracker.conversions.look_ups import LOOK_UP_SECONDS, LookUps
@@ -153,6 +153,10 @@ class Recorder:
             self._allow_without_account(parameters, client)
         first, event_id, warnings = await self._append(draft)
         is_repeat = first != event_id
+        if is_repeat:
+            warnings = await self._appender.warned(parameters, first, warnings)
+        if SHARED_ID in warnings:
+            self._appender.record_shared(first)
         if is_repeat and not restates and origin is None:
             self._appender.record_repeat(first)
         return RecordedConversion(
@@ -160,7 +164,7 @@ class Recorder:
             click_found=draft.owner_id is not None,
             click_named=parameters.click_id is not None,
             is_duplicate=is_repeat and not restates,
-            warnings=await self._warned(parameters, first, warnings) if is_repeat else warnings,
+            warnings=warnings,
             is_updated=is_repeat and restates,
         )
 
@@ -173,6 +177,10 @@ class Recorder:
         """
         draft = await self._draft(parameters, client, viewer=account_id)
         checked = await self._check(draft, also_claimed=True)
+        if checked.first is not None:
+            known = checked.first, checked.warnings
+            warnings = await self._appender.warned(draft.parameters, *known)
+            checked = checked._replace(warnings=warnings)
         return draft.conversion(0, checked), checked.first
 
     async def _draft(
@@ -235,19 +243,6 @@ class Recorder:
         currency, warnings = currency_of(parameters, config, account, draft.restates)
         warnings = (*reported.warnings, *warnings, *warnings_of(parameters))[:MAX_WARNINGS]
         return Checked(first, scopes, currency, warnings)
-
-    async def _warned(
-        self, parameters: ConversionParameters, earlier: int, warnings: tuple[str, ...]
-    ) -> tuple[str, ...]:
-        """Return the warnings of a repeat. `earlier` has its transaction id.
-
-        An id such as `0` may be a filler that all conversions share: their clicks differ then.
-        """
-        if parameters.click_id is None or is_click_key(parameters.transaction_id or ""):
-            return warnings
-        if await self._appender.is_shared(earlier, parameters.click_id):
-            return (SHARED_ID, *warnings)[:MAX_WARNINGS]
-        return warnings
 
     async def record_test(
         self, config: EventConfig, click_id: UUID | None, value: Decimal | None

@@ -10,6 +10,7 @@ from tests.web.records import journaled_events
 from tests.web.world import World
 from tracker.clock import now_ms
 from tracker.conversions.event_config import PayoutType
+from tracker.conversions.postbacks.aliases import SHARED_ID
 from tracker.ids import new_id
 
 
@@ -229,3 +230,20 @@ async def test_a_dry_run_refuses_and_warns_as_the_real_one_answers(world: World)
         if before["error"] is None:
             assert before["warnings"] == answer.get("warnings", []), query
             assert (before["repeat_of"] is not None) == answer.get("duplicate", False), query
+
+
+async def test_a_dry_run_warns_of_a_transaction_id_that_another_click_has(world: World) -> None:
+    services, own = world.services, world.account.id
+    config = await create_event_config(services, own)
+    clicks = [make_click(own, at=now_ms()) for _ in range(2)]
+    await applied(services, clicks)
+    first, other = (f"pbk={config.pbk}&txid=N-1&click_id={text_of(one)}" for one in clicks)
+    await world.client.get(f"/api/event?{first}")
+    await drained(services)
+    before = await checked(world, other)
+    await services.conversions.repeats.store()
+    [stored] = await stored_events(services)
+    assert "warnings" not in stored  # the dry run is no repeat
+    assert (await checked(world, first))["warnings"] == []
+    answer = (await world.client.get(f"/api/event?{other}")).json()
+    assert before["warnings"] == answer["warnings"] == [SHARED_ID]
