@@ -1,6 +1,7 @@
 """Members who are limited to links of some tags: what they see, and what they may change."""
 
 import re
+from functools import partial
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -30,6 +31,7 @@ from tracker.ids import new_id
 from tracker.links.link import Link
 from tracker.service.services import Services
 from tracker.web.endpoint import EVENT_ID, TEXT_IDS, Endpoint
+from tracker.web.limits import MAX_TAGS
 
 DAY = day_of(moment(AT_MS))
 
@@ -301,6 +303,36 @@ async def test_links_stay_within_the_limit_and_keep_tags_that_are_hidden(world: 
     assert [tag["name"] for tag in changed.json()["tags"]] == ["Mine"]
     assert await scene.tags_of("both") == {scene.mine, scene.theirs}
     assert (await person.send("DELETE", both)).status == 200
+
+
+async def test_tags_that_are_hidden_stay_and_count_though_they_change_meanwhile(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scene = await made(world)
+    person, links = await limited(world, scene.mine), world.services.links.links
+    path, sent = f"/api/short-links/{scene.links['mine'].id}", {"tags": [str(scene.mine)]}
+    found = links.find
+
+    async def found_before(changed: list[UUID], link_id: UUID) -> Link | None:
+        link = await found(link_id)
+        monkeypatch.undo()
+        await links.change(link_id, {"tags": changed})
+        return link
+
+    for changed, status, tags in (
+        ([scene.theirs, scene.mine], 200, {scene.theirs, scene.mine}),
+        ([scene.theirs], 404, {scene.theirs}),
+    ):
+        monkeypatch.setattr(links, "find", partial(found_before, changed))
+        assert (await person.send("PATCH", path, sent)).status == status
+        assert await scene.tags_of("mine") == tags
+    hidden = [new_id() for _ in range(MAX_TAGS)]
+    await links.change(scene.links["both"].id, {"tags": [*hidden[1:], scene.mine]})
+    path = f"/api/short-links/{scene.links['both'].id}"
+    assert (await person.send("PATCH", path, sent)).status == 200
+    await links.change(scene.links["both"].id, {"tags": [*hidden, scene.mine]})
+    refused = await person.send("PATCH", path, sent)
+    assert refused.error == f"tags: at most {MAX_TAGS}, with those that you do not see"
 
 
 @pytest.mark.parametrize("is_joined", (False, True))

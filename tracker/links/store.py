@@ -153,11 +153,15 @@ class Links:
         await change_in_pieces(self._database, matching, pull, untagged)
 
     async def change(
-        self, link_id: UUID, fields: Mapping[str, Any], actor: Actor | None = None
+        self,
+        link_id: UUID,
+        fields: Mapping[str, Any] | Callable[[Link], Mapping[str, Any]],
+        actor: Actor | None = None,
     ) -> Link:
         """Set checked `fields`, other than slug and domain; return the changed link.
 
-        Raises NotFound if the link is missing or archived, else as `change_all` does.
+        They may follow from what is stored. Raises NotFound if the link is missing or archived,
+        else as `change_all` does.
         """
         link = await self.find(link_id)
         if link is None:
@@ -166,7 +170,7 @@ class Links:
         def checked(stored: Link) -> Mapping[str, Any]:
             if stored.archived:  # perhaps in the meantime
                 raise NotFound("short link: not found")
-            return fields
+            return fields(stored) if callable(fields) else fields
 
         [changed] = await self.change_all([link], checked, actor=actor)
         return changed

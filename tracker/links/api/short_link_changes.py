@@ -1,6 +1,7 @@
 """`/api/short-links`: change, archive and restore a link, and change many at once, all or none."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, Final
 from uuid import UUID
 
@@ -104,19 +105,34 @@ async def _changed(
     tag_ids = fields.get("tags", [])
     tags = await call.services.tags.find(tag_ids)
     check_own(call, [("tags", tag_id, tags.get(tag_id)) for tag_id in tag_ids])
-    if "tags" in fields and call.principal.tags is not None:
+    if "tags" in fields:
         call.principal.check_tags(tag_ids)
-        hidden = [one for one in link.tags if one not in call.principal.tags]
-        fields = {**fields, "tags": [*hidden, *tag_ids]}
     if fields.keys() & {"rules", "split"}:
         fields = {**fields, **rule_fields(call.body, await call.services.rules.known(link))}
         check_size(*(fields.get(name, getattr(link, name)) for name in ("rules", "split")))
     changed = link
     if fields:
-        changed = await call.services.links.change(link.id, fields, call.principal.actor)
+        within = partial(_within_limit, call, fields)
+        changed = await call.services.links.change(link.id, within, call.principal.actor)
     if changes := await _changes(call, link, changed):
         await call.audit("short_link.changed", LINKS.audit_object(changed), changes)
     return written(await LINKS.show(call, changed), changed)
+
+
+def _within_limit(
+    call: LinkCall[Any, Any], fields: Mapping[str, Any], stored: Link
+) -> Mapping[str, Any]:
+    """Return the fields to set. Tags that the principal does not see stay.
+
+    Raises NotFound if the link is no longer within the limit, BadRequest for too many tags.
+    """
+    call.check_owner("short link", stored)
+    if (limit := call.principal.tags) is None or "tags" not in fields:
+        return fields
+    tags = [*(one for one in stored.tags if one not in limit), *fields["tags"]]
+    if len(tags) > MAX_TAGS:
+        raise BadRequest(f"tags: at most {MAX_TAGS}, with those that you do not see")
+    return {**fields, "tags": tags}
 
 
 @endpoint("DELETE", "/api/short-links/{id}", "links:write", limited=True)
