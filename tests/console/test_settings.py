@@ -295,6 +295,8 @@ async def test_a_member_is_limited_to_links_of_a_tag_and_sees_no_more(
         await page.get_by_role("button", name="I have copied it").click()
         await _join(page, link)
         await expect(page.get_by_text("You see links with: Bakery")).to_be_visible()
+        refused = list[str]()
+        page.on("response", lambda one: refused.append(one.url) if one.status == 403 else None)
         menu = page.get_by_role("navigation", name="Main")
         for name in ("Live", "Events", "Webhooks", "Domains", "Costs"):
             await expect(menu.get_by_role("link", name=name)).to_have_count(0)
@@ -312,10 +314,13 @@ async def test_a_member_is_limited_to_links_of_a_tag_and_sees_no_more(
             .get_by_label("Destination")
             .fill("https://bakery.example/cake")
         )
+        await page.get_by_text("UTM parameters").click()
+        await page.wait_for_load_state("networkidle")
         await page.get_by_role("button", name="Create", exact=True).click()
         await page.get_by_role("link", name="bakery.example/cake").first.click()
         await expect(page.get_by_role("heading", name="Report")).to_be_visible()
         await page.wait_for_load_state("networkidle")
+        assert refused == []
         await sign_in(services, page, account.id)
         await page.goto("/console/settings/members")
         await expect(page.get_by_role("row", name="Eve")).to_contain_text("1 tag")

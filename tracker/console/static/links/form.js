@@ -7,7 +7,7 @@ import { format } from "console/core/format";
 import { useAction, useLoad, useSettled } from "console/core/hooks";
 import { html } from "console/core/html";
 import { ErrorNote, lazy } from "console/core/parts";
-import { can, session } from "console/core/session";
+import { can, seesAll, session } from "console/core/session";
 import { copy, toast } from "console/core/toasts";
 import { loadAll } from "console/parts/all";
 import { Dialog } from "console/parts/dialog";
@@ -230,7 +230,7 @@ function UtmBuilder({ url, onChange }) {
       They are written into the destination, and the link’s clicks count by them. A value in the
       query of the short link itself comes first.
     </p>
-    ${parsed && html`<${UtmTemplates} ...${{ url, onChange }} />`}
+    ${parsed && seesAll() && html`<${UtmTemplates} ...${{ url, onChange }} />`}
     ${
       parsed
         ? html`<div class="columns">
