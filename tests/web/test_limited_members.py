@@ -18,7 +18,7 @@ from tests.factories import (
     make_event_document,
 )
 from tests.reports.history import History
-from tests.sharing.api.shares import opened
+from tests.sharing.api.shares import FROM_PAGE, opened
 from tests.web.client import Client, Response
 from tests.web.each import each, each_case
 from tests.web.person import PersonClient, signed_in
@@ -396,7 +396,8 @@ async def test_a_share_of_a_limited_member_shows_only_links_within_the_limit(wor
     tables = [{"groupBy": ["tag", "link"]}]
     report = {"dateRange": days_, "panels": panels, "filters": filters, "tables": tables}
     body: Any = {"accountId": str(world.account.id), "name": "Mine", "report": report}
-    made_ = await person.send("POST", "/api/shares", {**body, "show_link_names": True})
+    free = {"show_link_names": True, "all_rows": True, "download": True}
+    made_ = await person.send("POST", "/api/shares", {**body, **free})
     assert made_.json()["tags"] == [str(scene.mine)]
     [listed] = (await asked(scene, person, "/api/shares"))["rows"]
     assert listed["name"] == "Mine"
@@ -410,6 +411,14 @@ async def test_a_share_of_a_limited_member_shows_only_links_within_the_limit(wor
         assert [row["name"] for row in table["tables"][0]["rows"]] == names
     assert {row["name"] for row in shown["panels"]["link"]["rows"]} == {"mine", "both"}
     assert [row["name"] for row in shown["panels"]["tag"]["rows"]] == ["Mine"]
+    for group_by, named in (("link", {"mine", "both"}), ("tag", {"Mine"})):
+        asking = orjson.dumps({"token": token, "groupBy": group_by})
+        details = await world.client.post("/api/shared/details", asking, **FROM_PAGE)
+        assert {row["name"] for row in details.json()["rows"]} == named
+        assert details.json()["totals"]["clicks"] == 2
+        file = await world.client.post("/api/shared/details/export", asking, **FROM_PAGE)
+        lines = file.body.decode("utf-8-sig").splitlines()
+        assert {line.split(",")[1] for line in lines[1:]} == named
     hidden = str(scene.links["theirs"].id)
     assert set(shown["filters"]["link"]) == {"mine", "both", hidden}
     # Numbers of hidden links are ranks among those within the limit.
