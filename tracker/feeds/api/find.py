@@ -1,4 +1,4 @@
-"""What became of a click, a conversion or a postback, by an id or a URL. Nothing is recorded."""
+"""What became of an id, and what a postback would do. Nothing is recorded."""
 
 from collections.abc import Callable, Sequence
 from decimal import Decimal
@@ -35,7 +35,7 @@ from tracker.ids import parse_event_id, parse_id
 from tracker.reports.dimensions import TAG
 from tracker.web.call import Nothing
 from tracker.web.endpoint import Endpoints
-from tracker.web.limits import MAX_EVENT_BYTES, MAX_URL_CHARACTERS
+from tracker.web.limits import MAX_EVENT_BYTES
 from tracker.web.resource import record_of
 from tracker.web.schema import AccountId, AccountQuery, trimmed
 
@@ -50,7 +50,7 @@ _STATES: Final = {
     Attribution.TEST: "The click is a test: it would not count.",
     Attribution.REFUSED: "Would be refused: max_per_click, a rule of the account.",
 }
-_Kind = Literal["click", "event", "transaction", "postback"]
+_Kind = Literal["click", "event", "transaction"]
 Id = TypeVar("Id")
 
 
@@ -79,7 +79,7 @@ class CheckedPostback(msgspec.Struct, kw_only=True):
 
 
 class Find(AccountQuery, kw_only=True):
-    """A click id, transaction id, event id, or a whole postback URL."""
+    """A click id, transaction id or event id. A URL of a postback has a key: no query has it."""
 
     q: Annotated[str, Meta(examples=["order-1001"])]
 
@@ -94,16 +94,12 @@ class Found(msgspec.Struct, kw_only=True):
     click: ClickRecord | None = None
     conversions: list[ListedConversion] = field(default_factory=list)
     refused: list[RefusedPostbackRecord] = field(default_factory=list)
-    postback: CheckedPostback | None = None
 
 
 @endpoint("GET", "/api/find", "conversions:read", limited=True)
 async def find(call: FeedCall[Find, Nothing]) -> Found:
-    """Find clicks, conversions and refused postbacks by an id, or check a postback URL."""
-    text, limit = trimmed("q", call.query.q, MAX_URL_CHARACTERS), call.principal.tags
-    if limit is None and "=" in text and ("?" in text or "&" in text):
-        return Found(kind="postback", postback=await _checked(call, text))
-    text = trimmed("q", text)
+    """Find clicks, conversions and refused postbacks by an id."""
+    text, limit = trimmed("q", call.query.q), call.principal.tags
     services, values = call.services, {} if limit is None else {TAG: sorted(limit)}
     events, kind = dict[int, StoredConversion](), cast(_Kind | None, None)
     clicks: Sequence[StoredClick] = ()
@@ -156,11 +152,7 @@ def _parsed(parse: Callable[[str, str], Id], text: str) -> Id | None:
 )
 async def check(call: FeedCall[Nothing, CheckPostback]) -> CheckedPostback:
     """Check a postback URL by the rules of `/api/event`, and record nothing."""
-    return await _checked(call, call.body.url)
-
-
-async def _checked(call: FeedCall[Any, Any], url: str) -> CheckedPostback:
-    text, answer = url.strip().partition("#")[0], CheckedPostback()
+    text, answer = call.body.url.strip().partition("#")[0], CheckedPostback()
     words = ["No event configuration of yours."]
     try:
         parameters = parse_text((text.partition("?")[2] or text).encode())
