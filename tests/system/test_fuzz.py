@@ -35,6 +35,8 @@ def test_generated_requests_are_answered_as_described(
         assert code == 0, found
         accepted = successes(service)
     collections = {(one.path, one.method) for one in KEYED_ENDPOINTS if not one.id_names}
+    # These name a webhook, whose id no request guesses.
+    collections -= {("/api/alerts", "POST"), ("/api/summaries", "POST")}
     public = {("/c/{slug}", "GET"), ("/api/click", "HEAD"), ("/api/event", "POST")}
     assert accepted >= collections | public
 

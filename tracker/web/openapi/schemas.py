@@ -114,9 +114,23 @@ def _tidy(schema: Any, names: Mapping[str, str]) -> Any:
     if tidy.get("type") == "object" and "properties" not in tidy:
         # A generated client in TypeScript takes an object without it for an empty one.
         tidy.setdefault("additionalProperties", True)
+    if "anyOf" in tidy:
+        _flatten(tidy)
     if tidy.get("default", ...) is None:
         del tidy["default"]
     return _nullable(tidy)
+
+
+def _flatten(union: OpenApiPart) -> None:
+    """Replace each union in a union by its kinds: generated clients number the kinds of each."""
+    kinds = []
+    for kind in union["anyOf"]:
+        if "anyOf" in kind and kind.keys() <= {"anyOf", "description"}:
+            kinds += kind["anyOf"]
+            union.setdefault("description", kind.get("description", ""))
+        else:
+            kinds.append(kind)
+    union["anyOf"] = kinds
 
 
 def _nullable(schema: OpenApiPart) -> OpenApiPart:
