@@ -107,8 +107,8 @@ class TimeZones:
         A drain marks an account before it counts, so either the zone or the mark comes first.
         """
         if await self._rollups.find_one({"_id.account_id": account_id}, ["_id"]) is None:
-            fresh = {"_id": account_id, "time_zone": {"$exists": False}, IS_COUNTED: None}
-            fields = {"time_zone": zone, "time_zone_of_counts": zone}
+            fresh = {"_id": account_id, IS_COUNTED: None}
+            fields = {"time_zone": zone, "time_zones_before": [], "time_zone_of_counts": zone}
             if (await self._accounts.update_one(fresh, {"$set": fields})).matched_count:
                 return calendar_of(zone)
         _, calendar = await self.request(account_id, zone)

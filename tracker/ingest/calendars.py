@@ -53,7 +53,7 @@ class AccountCalendars:
         accounts = with_byte_ids(self._database["accounts"])
         ids = {"$in": stored_ids(account_ids)}
         # Before it is read: from then on only a following day has another zone.
-        first = {"_id": ids, "time_zone": {"$exists": False}, IS_COUNTED: None}
+        first = {"_id": ids, IS_COUNTED: None}
         await accounts.update_many(first, {"$set": {IS_COUNTED: True}})
         # Nearly all have none of the fields, and are not sent.
         with_any = [{name: {"$exists": True}} for name in _READ]

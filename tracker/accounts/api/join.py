@@ -8,9 +8,8 @@ from msgspec import UNSET, Meta, UnsetType
 from tracker.access.audit import AuditObject, FieldChange
 from tracker.access.invitations import InvitationKind
 from tracker.access.passwords import MAX_CHARACTERS, MIN_CHARACTERS
-from tracker.access.principal import Author
+from tracker.access.principal import Actor, ActorKind, Author
 from tracker.access.roles import Role
-from tracker.access.sessions import Session
 from tracker.accounts.api.session import (
     AccountReference,
     SessionRecord,
@@ -143,31 +142,36 @@ async def join(
     Raises BadRequest if somebody but the first owner chooses a zone or currency.
     """
     services, body = call.services, call.body
-    begins = not isinstance(body.time_zone, UnsetType) or not isinstance(body.currency, UnsetType)
-    if begins and not (await services.joining.preview(body.token)).is_first:
-        raise BadRequest("time_zone, currency: only for an account without an owner")
+    changes = await _begin(services, body)
     form = JoinForm(password=body.password, email=body.email, name=body.name, code=body.code)
     session, secret = await services.joining.join(body.token, form, client_of(call))
-    if begins:
-        await _begin(services, session, body)
-    return await signed_in_answer(services, session, secret)
-
-
-async def _begin(services: AccountServices, session: Session, body: Join) -> None:
-    """Set what the first owner has chosen for the account."""
-    changes: dict[str, FieldChange] = {}
-    if not isinstance(body.time_zone, UnsetType):
-        await services.time_zones.begin(session.account_id, body.time_zone)
-        changes["time_zone"] = FieldChange(before=None, after=body.time_zone)
-    if not isinstance(body.currency, UnsetType):
-        await services.conversions.account_rules.set_currency(session.account_id, body.currency)
-        changes["currency"] = FieldChange(before=None, after=body.currency)
-    account = await services.accounts.find(session.account_id)
-    person = await services.people.find(session.person_id)
-    if account and person:
-        author = Author(account.id, person.actor, session.address)
+    answer = await signed_in_answer(services, session, secret)
+    if changes:
+        account, person = answer.value.account, answer.value.person
+        actor = Actor(kind=ActorKind.MEMBER, id=person.id, name=person.name)
+        author = Author(account.id, actor, session.address)
         target = AuditObject(kind="account", id=account.id, name=account.name)
         await services.access.audit.record(author, "account.changed", target, changes)
+    return answer
+
+
+async def _begin(services: AccountServices, body: Join) -> dict[str, FieldChange]:
+    """Set what the first owner chooses for the account, and return it.
+
+    Before the invitation is used, so that a failure of either leaves a link that still works.
+    """
+    chosen = {"time_zone": body.time_zone, "currency": body.currency}
+    sent = {name: one for name, one in chosen.items() if not isinstance(one, UnsetType)}
+    if not sent:
+        return {}
+    preview = await services.joining.preview(body.token)
+    if preview.account is None or not preview.is_first:
+        raise BadRequest("time_zone, currency: only for an account without an owner")
+    if zone := sent.get("time_zone"):
+        await services.time_zones.begin(preview.account.id, zone)
+    if currency := sent.get("currency"):
+        await services.conversions.account_rules.set_currency(preview.account.id, currency)
+    return {name: FieldChange(before=None, after=one) for name, one in sent.items()}
 
 
 def _record(preview: TokenPreview) -> JoinPreview:
