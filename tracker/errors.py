@@ -27,6 +27,7 @@ class ErrorCode(StrEnum):
     LINK_NOT_STARTED = "link_not_started"
     UNKNOWN_PATH = "unknown_path"
     METHOD_NOT_ALLOWED = "method_not_allowed"
+    CHANGED_MEANWHILE = "changed_meanwhile"
     PAYLOAD_TOO_LARGE = "payload_too_large"
     RATE_LIMITED = "rate_limited"
     INTERNAL_ERROR = "internal_error"
@@ -112,6 +113,13 @@ class MethodNotAllowed(TrackerError):
 
     def __init__(self, allowed: str) -> None:
         super().__init__(f"method not allowed; allowed: {allowed}", {"Allow": allowed})
+
+
+class ChangedMeanwhile(TrackerError):
+    """A change of a version that is no longer the present one."""
+
+    status = 412
+    code = ErrorCode.CHANGED_MEANWHILE
 
 
 class PayloadTooLarge(TrackerError):

@@ -50,6 +50,11 @@ class Link(LinkFields, frozen=True, kw_only=True):
     renewed_version: int | None = None
     names: list[str] = []  # noqa: RUF012
 
+    @property
+    def revision(self) -> int:
+        """Return the version that a person made last."""
+        return self.version - (self.version == self.renewed_version)
+
 
 class NewLink(LinkFields, frozen=True, kw_only=True):
     """A checked link to create. Without a `slug` it gets a random one.

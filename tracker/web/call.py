@@ -12,6 +12,7 @@ from tracker.access.sessions import Session
 from tracker.errors import Forbidden, NotFound
 from tracker.limits.network import truncated
 from tracker.stores.mongodb.transaction import MongoSession
+from tracker.syntax.entity_tags import Precondition
 from tracker.web.services import WebServices
 
 Room = TypeVar("Room")
@@ -85,6 +86,11 @@ class Call(PublicCall[Room, Query, Body], Generic[Room, Query, Body], frozen=Tru
     ids: tuple[UUID, ...]
     event_ids: tuple[int, ...]
     upload: Any = None
+    if_match: str | None = None
+
+    @property
+    def precondition(self) -> Precondition:
+        return Precondition.of(self.if_match)
 
     @property
     def account_id(self) -> UUID:

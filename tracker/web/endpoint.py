@@ -94,6 +94,7 @@ class Endpoint(NamedTuple):
     - `is_file`: the answer is the export alone.
     - `receive` makes what takes a body of any type, up to `body_bytes`, in pieces.
     - `limited`: it respects the limit of members to tags, who get 403 from all others.
+    - `versioned`: the answer's `revision` is its `ETag`, and changes respect `If-Match`.
     """
 
     room: str
@@ -115,6 +116,7 @@ class Endpoint(NamedTuple):
     is_file: bool = False
     receive: Receive | None = None
     limited: bool = False
+    versioned: bool = False
 
     def as_file(self, export: Export) -> "Endpoint":
         """Return the endpoint that answers this one's `export`, whatever `Accept` says."""
@@ -172,6 +174,7 @@ class Endpoints:
         ends_with_client: bool = False,
         body_bytes: int = MAX_BODY_BYTES,
         limited: bool = False,
+        versioned: bool = False,
     ) -> Callable[[Run], Run]:
         def add(run: Run) -> Run:
             query, body, returned = _annotations(run)
@@ -191,6 +194,7 @@ class Endpoints:
                 ends_with_client=ends_with_client,
                 body_bytes=MAX_IGNORED_BODY_BYTES if body is Nothing else body_bytes,
                 limited=limited,
+                versioned=versioned,
             )
             self.rows += [row] if export is None else [row, row.as_file(export)]
             return run

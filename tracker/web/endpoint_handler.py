@@ -7,6 +7,7 @@ import msgspec
 
 from tracker.access.session_cookie import SessionCookie
 from tracker.stores.mongodb.time_limit import TimeLimits
+from tracker.syntax.entity_tags import entity_tag
 from tracker.web.call import AnswerWithHeaders, Nothing, PublicCall, RequestClient
 from tracker.web.endpoint import Endpoint, Public
 from tracker.web.handler import JSON, Content, Handler
@@ -59,8 +60,14 @@ class EndpointHandler(Handler):
             for name, value in result.headers.items():
                 self.set_header(name, value)
             result = result.value
+        if self.endpoint.versioned and hasattr(result, "revision"):
+            self.set_header("ETag", entity_tag(result.revision))
         is_content = isinstance(result, Content)
         self.finish_with(result if is_content else Content(JSON, _ENCODER.encode(result)))
+
+    def check_etag_header(self) -> bool:
+        """Return False: a tag is for `If-Match`; what is counted changes without it."""
+        return False
 
 
 class PublicHandler(EndpointHandler):

@@ -71,6 +71,15 @@ RATE_LIMIT = REQUEST_ID | _refs(*(name for name in _HEADERS if "RateLimit" in na
 FILE_NAME = {"Content-Disposition": header("The name of the file, for CSV and NDJSON only.", TEXT)}
 """The header of answers that may be files."""
 
+_TAG = TEXT | {"examples": ['"1767000000123"']}
+ENTITY_TAG = {"ETag": header("The `revision` in quotes, for `If-Match`.", _TAG)}
+IF_MATCH: OpenApiPart = {
+    "name": "If-Match",
+    "in": "header",
+    "description": "The `ETag` that is to be changed, or several; `*`: any. Else it is 412.",
+    "schema": _TAG,
+}
+
 RETRY_AFTER = _refs("Retry-After")
 _ERROR_CODE = _refs(CODE_HEADER)
 
@@ -89,6 +98,11 @@ ERRORS: dict[int, tuple[str, str, str]] = {
         "accountId: this API key has no access to the account",
     ),
     404: ("NotFound", "The object does not exist.", "short link: not found"),
+    412: (
+        "ChangedMeanwhile",
+        "`If-Match` or `revisions` name another version than the present one.",
+        "If-Match: this is not its present version",
+    ),
     413: ("PayloadTooLarge", "The body is too large.", f"body: at most {MAX_BODY_BYTES} bytes"),
     429: (
         "RateLimited",

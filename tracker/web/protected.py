@@ -176,12 +176,12 @@ class ProtectedHandler(EndpointHandler):
             ids=ids,
             event_ids=event_ids,
             upload=self.upload,
+            if_match=self.request.headers.get("If-Match"),
         )
         if endpoint.export is not None and file_format is not None:
             await self._send(ExportStream(self, endpoint.export, file_format, call), scope)
             return
-        result = await self.result_of(endpoint, call)
-        if isinstance(result, EventStream):
+        if isinstance(result := await self.result_of(endpoint, call), EventStream):
             await self._send(EventStreamAnswer(self, result), scope)
         else:
             self.finish_with_result(result)

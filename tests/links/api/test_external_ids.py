@@ -79,6 +79,7 @@ async def test_a_put_creates_a_link_and_then_changes_what_the_body_has(world: Wo
         created = (await put(world, external_id, **fields)).json()
         assert (created["external_id"], created["notes"]) == (external_id, "printed")
         expected = {**created, "destination_url": NEW, "active": False, "notes": None}
+        expected["revision"] += 1
         changes = {
             "active": False,
             "notes": None,

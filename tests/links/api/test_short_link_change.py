@@ -15,7 +15,11 @@ async def test_a_link_is_shown_as_it_was_created_and_archived(world: World) -> N
     assert (response.status, response.json()) == (200, made)
     assert (await send(world, "GET", made["id"].upper())).json() == made
     assert (await send(world, "DELETE", made["id"])).status == 200
-    assert (await send(world, "GET", made["id"])).json() == {**made, "archived": True}
+    assert (await send(world, "GET", made["id"])).json() == {
+        **made,
+        "archived": True,
+        "revision": made["revision"] + 1,
+    }
 
 
 async def test_only_the_fields_that_are_sent_change(world: World) -> None:
@@ -33,6 +37,7 @@ async def test_only_the_fields_that_are_sent_change(world: World) -> None:
     for sent in changes:
         response = await send(world, "PATCH", shown["id"], sent)
         shown |= sent
+        shown["revision"] += bool(sent)
         shown["internal_name"] = shown["internal_name"].strip()
         assert (response.status, response.json()) == (200, shown)
         assert (await send(world, "GET", shown["id"])).json() == shown

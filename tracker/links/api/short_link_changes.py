@@ -9,7 +9,7 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from tracker.access.audit import AuditAction, FieldChange, differences
-from tracker.errors import BadRequest
+from tracker.errors import BadRequest, ChangedMeanwhile
 from tracker.links import destination
 from tracker.links.api.option_schema import fields_of, rule_fields
 from tracker.links.api.rule_checks import check_size
@@ -51,6 +51,7 @@ _RESTORED: Final = "short_link.restored"
     check=check_targets,
     example={"active": False},
     limited=True,
+    versioned=True,
 )
 async def change(call: LinkCall[Nothing, ChangeShortLink]) -> WrittenShortLink:
     """Change a short link."""
@@ -65,6 +66,7 @@ async def change(call: LinkCall[Nothing, ChangeShortLink]) -> WrittenShortLink:
     check=check_targets,
     example={"destination_url": "https://example.com/offer"},
     operation_id="putShortLink",
+    versioned=True,
 )
 async def put(call: LinkCall[Nothing, CreateShortLink]) -> WrittenShortLink:
     """Create the short link with this external id, or change what the body has.
@@ -77,6 +79,7 @@ async def put(call: LinkCall[Nothing, CreateShortLink]) -> WrittenShortLink:
     body.external_id = external_id
     link = await call.services.links.by_external_id(call.account_id, external_id)
     if link is None:
+        call.precondition.check(None)
         try:
             return await create(call)
         except BadRequest:
@@ -110,10 +113,13 @@ async def _changed(
     if fields.keys() & {"rules", "split"}:
         fields = {**fields, **rule_fields(call.body, await call.services.rules.known(link))}
         check_size(*(fields.get(name, getattr(link, name)) for name in ("rules", "split")))
+    call.precondition.check(link.revision)
     changed = link
     if fields:
         within = partial(_within_limit, call, fields)
-        changed = await call.services.links.change(link.id, within, call.principal.actor)
+        changed = await call.services.links.change(
+            link.id, within, call.principal.actor, call.precondition
+        )
     if changes := await _changes(call, link, changed):
         await call.audit("short_link.changed", LINKS.audit_object(changed), changes)
     return written(await LINKS.show(call, changed), changed)
@@ -135,11 +141,13 @@ def _within_limit(
     return {**fields, "tags": tags}
 
 
-@endpoint("DELETE", "/api/short-links/{id}", "links:write", limited=True)
+@endpoint("DELETE", "/api/short-links/{id}", "links:write", limited=True, versioned=True)
 async def archive(call: LinkCall[Nothing, Nothing]) -> Done:
     """Archive a short link. Its redirect stops, its reports stay."""
     link = await LINKS.find(call)
-    archived = await call.services.links.change(link.id, {"archived": True})
+    archived = await call.services.links.change(
+        link.id, {"archived": True}, precondition=call.precondition
+    )
     changes = await _changes(call, link, archived)
     await call.audit("short_link.archived", LINKS.audit_object(link), changes)
     return Done()
@@ -168,9 +176,14 @@ async def change_many(call: LinkCall[Nothing, ChangeShortLinks]) -> ChangedShort
         ],
     )
     fields = await fields_of(body, services.passwords)
-    changed = await change_all(
-        call, [links[one] for one in body.ids], lambda one: _fields(call, fields, one)
-    )
+    expected = dict(zip(body.ids, body.revisions, strict=False))
+
+    def fields_for(link: Link) -> Mapping[str, Any]:
+        if expected.get(link.id, link.revision) != link.revision:
+            raise ChangedMeanwhile(f"revisions: short link {link.id} has another by now")
+        return _fields(call, fields, link)
+
+    changed = await change_all(call, [links[one] for one in body.ids], fields_for)
     return ChangedShortLinks(rows=await LINKS.show_all(call, changed))
 
 

@@ -148,9 +148,16 @@ class ChangeShortLinks(OptionsIn, forbid_unknown_fields=True, kw_only=True):
     archived: Annotated[bool, Meta(description="false restores")] | UnsetType = UNSET
     add_tags: TagIds = field(default_factory=list)
     remove_tags: TagIds = field(default_factory=list)
+    revisions: Annotated[
+        list[int],
+        Meta(
+            max_length=MAX_BULK_LINKS,
+            description="of the `ids`, in their order: 412 if one has another by now",
+        ),
+    ] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        always = {"account_id", "ids", "add_tags", "remove_tags"}
+        always = {"account_id", "ids", "add_tags", "remove_tags", "revisions"}
         if not (sent_fields(self).keys() - always or self.add_tags or self.remove_tags):
             raise BadRequest("body: needs active, archived, add_tags, remove_tags or an option")
         if set(self.add_tags) & set(self.remove_tags):
@@ -159,6 +166,8 @@ class ChangeShortLinks(OptionsIn, forbid_unknown_fields=True, kw_only=True):
             if getattr(self, name) is not UNSET:
                 raise BadRequest(f"{name}: belong to one link; change it alone")
         self.ids = list(dict.fromkeys(self.ids))
+        if self.revisions and len(self.revisions) != len(self.ids):
+            raise BadRequest("revisions: must be one for each of ids")
         check_options_in(self)
 
 

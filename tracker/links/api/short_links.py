@@ -232,7 +232,7 @@ def filter_of(query: ListFilteredLinks, limit: frozenset[UUID] | None) -> LinkFi
     )
 
 
-@endpoint("GET", "/api/short-links/{id}", "links:read", limited=True)
+@endpoint("GET", "/api/short-links/{id}", "links:read", limited=True, versioned=True)
 async def show(call: LinkCall[Nothing, Nothing]) -> ShortLink:
     """Show a short link, even an archived one."""
     return await LINKS.show(call, await find_own(call, call.services.links))

@@ -23,8 +23,10 @@ from tracker.web.openapi.schemas import Schemas
 from tracker.web.openapi_parts import (
     API_KEY,
     BINARY,
+    ENTITY_TAG,
     ERRORS,
     FILE_NAME,
+    IF_MATCH,
     RATE_LIMIT,
     REQUEST_ID,
     SESSION,
@@ -112,6 +114,8 @@ def _operation(endpoint: Endpoint, schemas: Schemas) -> OpenApiPart:
         "security": _security(endpoint),
         "parameters": [*map(_id, endpoint.id_names), *_query(endpoint, schemas)],
     }
+    if endpoint.versioned and endpoint.method != "GET":
+        operation["parameters"].append(IF_MATCH)
     if endpoint.body is not Nothing:
         content = json_content(schemas.schema(endpoint.body), _example(endpoint, schemas))
         operation["requestBody"] = {"required": True, "content": content}
@@ -136,7 +140,8 @@ def _security(endpoint: Endpoint) -> list[OpenApiPart]:
 def _headers(endpoint: Endpoint) -> OpenApiPart:
     if isinstance(endpoint.access, Public):
         return REQUEST_ID
-    return RATE_LIMIT | (FILE_NAME if endpoint.is_file else {})
+    tag = ENTITY_TAG if endpoint.versioned and endpoint.method != "DELETE" else {}
+    return RATE_LIMIT | tag | (FILE_NAME if endpoint.is_file else {})
 
 
 def _content(endpoint: Endpoint, schemas: Schemas) -> OpenApiPart:
@@ -218,7 +223,14 @@ def _errors(endpoint: Endpoint) -> OpenApiPart:
         never.add(413)
     if not _names_object(endpoint):
         never.add(404)
+    if not _names_version(endpoint):
+        never.add(412)
     return {str(status): error(status) for status in ERRORS if status not in never}
+
+
+def _names_version(endpoint: Endpoint) -> bool:
+    is_change = endpoint.versioned and endpoint.method != "GET"
+    return is_change or "revisions" in endpoint.body.__struct_fields__
 
 
 def _names_object(endpoint: Endpoint) -> bool:
