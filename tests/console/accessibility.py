@@ -31,7 +31,8 @@ async def violations(page: Page) -> list[str]:
     """Return what axe finds, with the elements."""
     await page.evaluate(AXE)
     found = await page.evaluate(
-        "axe.run().then(({violations}) => violations.map("
+        "axe.run({rules: {'label-content-name-mismatch': {enabled: true}}})"
+        ".then(({violations}) => violations.map("
         "(one) => one.id + ': ' + one.nodes.map((node) => node.html.slice(0, 200)).join(' | ')))"
     )
     return [str(one) for one in found]

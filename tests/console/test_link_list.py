@@ -100,7 +100,7 @@ async def test_all_that_match_are_changed_in_parts_and_an_error_tells_what_is_do
         await expect(page.get_by_text("Tags of 203 links changed")).to_be_visible()
         await bar.get_by_role("button", name="Archive").click()
         await expect(page.get_by_text("203 links are archived")).to_be_visible()
-        await page.get_by_role("button", name="Undo").click()
+        await page.get_by_role("button", name="Undo").last.click()
         await expect(page.get_by_text("203 links", exact=True)).to_be_visible()
         await page.get_by_label("Select Winter 202").check()
         await expect(bar.get_by_text("1 link selected")).to_be_visible()

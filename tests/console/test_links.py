@@ -106,7 +106,7 @@ async def test_selected_links_are_tagged_paused_archived_and_brought_back(
         await expect(page.get_by_text("paused", exact=True)).to_have_count(3)
         await bar.get_by_role("button", name="Archive").click()
         await expect(page.get_by_text("3 links are archived")).to_be_visible()
-        await page.get_by_role("button", name="Undo").click()
+        await page.get_by_role("button", name="Undo").last.click()
         await expect(links).to_have_count(3)
         await page.get_by_role("button", name="Actions for Link 1").click()
         await page.get_by_role("menuitem", name="Activate").click()

@@ -49,7 +49,7 @@ export const api = {
   post: (path, body = {}, { signal, timeout } = {}) =>
     request("POST", path, { body, signal, timeout }),
   put: (path, body = {}) => request("PUT", path, { body }),
-  patch: (path, body = {}) => request("PATCH", path, { body }),
+  patch: (path, body = {}, revision) => request("PATCH", path, { body, revision }),
   delete: (path) => request("DELETE", path, { body: {} }),
 };
 
@@ -79,11 +79,14 @@ export async function send(method, path, options) {
   }
 }
 
-async function sendOnce(method, path, { query, body, signal, timeout = TIMEOUT_MS }) {
+async function sendOnce(method, path, { query, body, signal, revision, timeout = TIMEOUT_MS }) {
   const late = AbortSignal.timeout(timeout);
   const answer = await fetched(path + queryText(query), {
     method,
-    headers: body ? { "Content-Type": "application/json" } : {},
+    headers: {
+      ...(body && { "Content-Type": "application/json" }),
+      ...(revision && { "If-Match": `"${revision}"` }),
+    },
     body: body && JSON.stringify(body),
     signal: signal ? AbortSignal.any([signal, late]) : late,
     credentials: "same-origin",

@@ -3,6 +3,7 @@
 import { signal } from "@preact/signals";
 
 const TOAST_MS = 6_000;
+const ACTION_MS = 10_000;
 
 let lastToast = 0;
 
@@ -13,7 +14,7 @@ export const toasts = signal([]);
 export function toast(text, { kind = "info", action } = {}) {
   const id = ++lastToast;
   toasts.value = [...toasts.peek().slice(-2), { id, text, kind, action }];
-  setTimeout(() => dismissToast(id), action ? 2 * TOAST_MS : TOAST_MS);
+  setTimeout(() => dismissToast(id), action ? ACTION_MS : TOAST_MS);
 }
 
 /** Remove a message. */

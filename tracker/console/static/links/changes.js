@@ -11,16 +11,16 @@ import { toast } from "console/core/toasts";
 const MOST_AT_ONCE = 100;
 
 /**
- * Change links: `target` is {ids} or {filters}. Return the ids of the changed links; an error says
- * how many there were before it. `onProgress` gets that number after each part.
+ * Change links: `target` is {links} or {filters}. Return [before, after] of each; an error says how
+ * many there were before it. `onProgress` gets that number after each part.
  */
-export async function changeAll({ ids, filters }, fields, onProgress = () => {}) {
+export async function changeAll({ links, filters }, fields, onProgress = () => {}) {
   const changed = [];
   try {
-    for await (const part of ids ? partsOf(ids) : found(filters)) {
-      const change = owned({ ids: part, ...fields });
-      await patiently(() => api.patch("/api/short-links/bulk", change));
-      onProgress(changed.push(...part));
+    for await (const part of links ? partsOf(links) : found(filters)) {
+      const change = owned({ ids: part.map(({ id }) => id), ...fields });
+      const { rows } = await patiently(() => api.patch("/api/short-links/bulk", change));
+      onProgress(changed.push(...rows.map((after, at) => [part[at], after])));
     }
   } catch (error) {
     if (changed.length)
@@ -30,11 +30,11 @@ export async function changeAll({ ids, filters }, fields, onProgress = () => {})
   return changed;
 }
 
-function* partsOf(ids) {
-  for (let at = 0; at < ids.length; at += MOST_AT_ONCE) yield ids.slice(at, at + MOST_AT_ONCE);
+function* partsOf(links) {
+  for (let at = 0; at < links.length; at += MOST_AT_ONCE) yield links.slice(at, at + MOST_AT_ONCE);
 }
 
-/** Yield the ids of a list by the place of its rows: a changed one may be in it no longer. */
+/** Yield the links of a list by the place of its rows: a changed one may be in it no longer. */
 async function* found(filters) {
   const query = { ...filters, sort: "newest", pageSize: MOST_AT_ONCE };
   let cursor = null;
@@ -42,7 +42,7 @@ async function* found(filters) {
     const after = { ...query, cursor };
     const page = await patiently(() => api.get("/api/short-links", after));
     cursor = page.next_cursor;
-    if (page.rows.length) yield page.rows.map(({ id }) => id);
+    if (page.rows.length) yield page.rows;
   } while (cursor);
 }
 
@@ -62,6 +62,45 @@ export function showError(error) {
   toast(error.message, { kind: "bad" });
 }
 
+const idsOf = ({ tags }) => tags.map(({ id }) => id);
+
+/** Return whether nobody else has changed a link between two states of it. */
+const isOwn = ([before, after]) => after.revision === before.revision + 1;
+
+/** Say `text`, and offer to set `names` of a link back, for as long as nobody changes it. */
+export function toastChange(text, before, after, names, onDone) {
+  const values = { ...before, tags: idsOf(before) };
+  const back = Object.fromEntries(names.map((name) => [name, values[name]]));
+  const path = `/api/short-links/${after.id}`;
+  const run = () => api.patch(path, back, after.revision).then(onDone, showError);
+  toast(text, isOwn([before, after]) && { action: { label: "Undo", run } });
+}
+
+/** Say `text`, and offer to undo what `changeAll` has `changed`, where nobody changes it. */
+export function toastChanges(text, changed, fields, reload) {
+  const groups = Object.groupBy(changed.filter(isOwn), (pair) => reversal(pair, fields));
+  const undo = async () => {
+    for (const [back, pairs] of Object.entries(groups))
+      for (const part of partsOf(pairs.map(([, after]) => after))) {
+        const of = { ids: part.map(({ id }) => id), revisions: part.map((one) => one.revision) };
+        const body = owned({ ...of, ...JSON.parse(back) });
+        await patiently(() => api.patch("/api/short-links/bulk", body)).catch(showError);
+      }
+    reload();
+  };
+  toast(text, Object.keys(groups).length > 0 && { action: { label: "Undo", run: undo } });
+}
+
+/** Return the change that undoes one of many, as JSON. */
+function reversal([before, after], fields) {
+  const less = (one, other) => idsOf(one).filter((id) => !idsOf(other).includes(id));
+  const names = Object.keys(fields).filter((name) => name in before);
+  return JSON.stringify({
+    ...Object.fromEntries(names.map((name) => [name, before[name]])),
+    ...{ add_tags: less(before, after), remove_tags: less(after, before) },
+  });
+}
+
 /** Return [change, progress]: `progress` is shown while a `change` of many is under way. */
 export function useChanges({ target, count }) {
   const [done, setDone] = useState(0);
@@ -74,13 +113,11 @@ export function useChanges({ target, count }) {
 
 /** Archive or restore links together, and offer to undo it. */
 export async function setArchived({ change, name }, archived, reload) {
-  const ids = await change({ archived });
+  const changed = await change({ archived });
   reload();
-  const undo = () => changeAll({ ids }, { archived: !archived }).then(reload, showError);
-  const subject = name ? `“${name}” is` : `${format.number(ids.length)} links are`;
-  toast(`${subject} ${archived ? "archived" : "restored"}`, {
-    action: { label: "Undo", run: undo },
-  });
+  const subject = name ? `“${name}” is` : `${format.number(changed.length)} links are`;
+  const text = `${subject} ${archived ? "archived" : "restored"}`;
+  toastChanges(text, changed, { archived }, reload);
 }
 
 /**
@@ -98,7 +135,8 @@ export function BulkBar({ links, target, count, all, reload, onOpen }) {
   );
   const setActive = (active) => async () => {
     const changed = await change({ active });
-    toast(`${format.count(changed.length, "link")} ${active ? "activated" : "paused"}`);
+    const text = `${format.count(changed.length, "link")} ${active ? "activated" : "paused"}`;
+    toastChanges(text, changed, { active }, reload);
     reload();
   };
   const archive = (to) => () => setArchived({ change }, to, reload);

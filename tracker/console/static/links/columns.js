@@ -5,9 +5,9 @@ import { html } from "console/core/html";
 import { Badge, CopyButton, Menu, OutLink, Tag, Time } from "console/core/parts";
 import { route } from "console/core/route";
 import { can } from "console/core/session";
-import { copy, toast } from "console/core/toasts";
+import { copy } from "console/core/toasts";
 import { queryText } from "console/core/url";
-import { changeAll, setArchived, showError } from "console/links/changes";
+import { changeAll, setArchived, showError, toastChange } from "console/links/changes";
 import { TEXTS } from "console/links/fields";
 import { FIGURES, NO_FIGURES } from "console/links/figures";
 import { State } from "console/links/options";
@@ -110,9 +110,12 @@ function isUnproven({ domain_id, short_url }) {
 
 function actions(link, mayWrite, setOpen, reload) {
   const change = (fields, text) => () =>
-    api.patch(`/api/short-links/${link.id}`, fields).then(() => (toast(text), reload()), showError);
+    api.patch(`/api/short-links/${link.id}`, fields).then((changed) => {
+      toastChange(text, link, changed, Object.keys(fields), reload);
+      reload();
+    }, showError);
   const archive = (to) => () => {
-    const one = { name: link.internal_name, change: (set) => changeAll({ ids: [link.id] }, set) };
+    const one = { name: link.internal_name, change: (set) => changeAll({ links: [link] }, set) };
     return setArchived(one, to, reload).catch(showError);
   };
   return [

@@ -12,7 +12,8 @@ import { copy, toast } from "console/core/toasts";
 import { loadAll } from "console/parts/all";
 import { Dialog } from "console/parts/dialog";
 import { useDraft } from "console/parts/draft";
-import { useChanges } from "console/links/changes";
+import { toastChange, toastChanges, useChanges } from "console/links/changes";
+import { Conflict } from "console/links/conflict";
 import { SLUG, SLUG_RULE, domainOption, given, textFields, textsOf } from "console/links/fields";
 import { stripped } from "console/links/invisible";
 import { OPTIONS, OptionFields, newOptions, optionsOf, sentOptions } from "console/links/options";
@@ -42,26 +43,38 @@ const NEW = { destination_url: "", slug: "", domain_id: "", ...textsOf({}) };
 export function LinkDialog({ link, like, start = like && copied(like), onClose, onDone }) {
   const limit = session.value.tags.map(({ id }) => id);
   const tags = limit.length === 1 ? limit : [];
-  const { fields, set, dirty, clear } = useDraft(
+  // A draft may be of an earlier state of the link, which it keeps.
+  const draft = useDraft(
     link ? `link:${link.id}` : `link:new${start ? JSON.stringify(start) : ""}`,
-    link ? editable(link) : { ...NEW, tags, ...optionsOf({}), ...start },
+    link ? { ...editable(link), base: link } : { ...NEW, tags, ...optionsOf({}), ...start },
   );
+  const { set, dirty, clear } = draft;
+  const { base, ...fields } = draft.fields;
   const [password, setPassword] = useState();
   const typed = useRef();
-  const [save, busy, error] = useAction(async () => {
+  const [save, busy, error] = useAction(async (over = base) => {
     const tags = (await typed.current?.()) ?? fields.tags;
     const completed = { ...fields, tags, destination_url: completedUrl(fields.destination_url) };
+    const sent = link && { ...changed(base, completed), password };
     const saved = link
-      ? await api.patch(`/api/short-links/${link.id}`, { ...changed(link, completed), password })
+      ? await api.patch(`/api/short-links/${link.id}`, sent, over.revision)
       : await api.post("/api/short-links", { ...created(completed), password });
     clear();
     onDone(saved);
     onClose();
-    toast(
-      link ? "Saved" : `${saved.short_url} is ready`,
-      link ? {} : { action: { label: "Copy", run: () => copy(saved.short_url) } },
-    );
+    if (!link)
+      toast(`${saved.short_url} is ready`, {
+        action: { label: "Copy", run: () => copy(saved.short_url) },
+      });
+    else if (password !== undefined) toast("Saved");
+    else toastChange("Saved", over, saved, Object.keys(changed(base, completed)), onDone);
   });
+  const takeTheirs = (theirs) => {
+    clear();
+    onDone(theirs);
+    onClose();
+  };
+  const isOutdated = error?.code === "changed_meanwhile";
   const texts = textFields(!link);
   const destination = {
     ...DESTINATION,
@@ -84,8 +97,9 @@ export function LinkDialog({ link, like, start = like && copied(like), onClose, 
       can("tags:read") &&
       html`<${TagPicker} selected=${fields.tags} onChange=${set("tags")} typed=${typed} />`
     }
+    ${isOutdated && html`<${Conflict} ...${{ base, error }} onMine=${save} onTheirs=${takeTheirs} />`}
     <${ErrorNote}
-      error=${error}
+      error=${!isOutdated && error}
       fields=${[
         ...namesOf([destination, ...texts, ...OPTIONS]),
         "password",
@@ -105,8 +119,14 @@ export function OptionsDialog({ links, target, count, onClose, onDone }) {
   const { fields, set } = useFields({});
   const [change, progress] = useChanges({ target, count });
   const [save, busy, error] = useAction(async () => {
-    const changed = await change(sentOptions(fields));
-    toast(`Options of ${format.count(changed.length, "link")} changed`);
+    const sent = sentOptions(fields);
+    const changed = await change(sent);
+    toastChanges(
+      `Options of ${format.count(changed.length, "link")} changed`,
+      changed,
+      sent,
+      onDone,
+    );
     onDone();
     onClose();
   });

@@ -9,10 +9,9 @@ import { html } from "console/core/html";
 import { Button, ErrorNote } from "console/core/parts";
 import { setQuery } from "console/core/route";
 import { can } from "console/core/session";
-import { toast } from "console/core/toasts";
 import { loadAll } from "console/parts/all";
 import { Dialog } from "console/parts/dialog";
-import { useChanges } from "console/links/changes";
+import { toastChanges, useChanges } from "console/links/changes";
 import { stripped } from "console/links/invisible";
 import { folded } from "console/links/tag-names";
 
@@ -136,7 +135,7 @@ export function TagsDialog({ links, target, count, onClose, onDone }) {
     const add_tags = wanted.filter((id) => !common.includes(id));
     const remove_tags = common.filter((id) => !wanted.includes(id));
     const changed = await change({ add_tags, remove_tags });
-    toast(`Tags of ${format.count(changed.length, "link")} changed`);
+    toastChanges(`Tags of ${format.count(changed.length, "link")} changed`, changed, {}, onDone);
     onDone();
     onClose();
   });

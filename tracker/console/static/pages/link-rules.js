@@ -9,12 +9,14 @@ import { Button, ErrorNote, PageHeader, Skeleton, Time } from "console/core/part
 import { can, session } from "console/core/session";
 import { toast } from "console/core/toasts";
 import { useDraft } from "console/parts/draft";
+import { Conflict } from "console/links/conflict";
 import { RulesEditor } from "console/rules/editor";
 import { RulesSummary } from "console/rules/summary";
 import { Tester } from "console/rules/tester";
 import { placeText, rulesOf, sentRules } from "console/rules/words";
 
 const MOST_VERSIONS = 50;
+const startOf = (link) => ({ ...rulesOf(link), revision: link.revision });
 
 /** The page. */
 export default function LinkRules({ params: { id } }) {
@@ -35,10 +37,10 @@ function Rules({ link, setLink }) {
   const path = `/api/short-links/${link.id}`;
   const earlier = (signal) => api.get(`${path}/rules/history`, { pageSize: MOST_VERSIONS }, signal);
   const history = useLoad(earlier, [link.id]);
-  const { fields, change, dirty, clear, reset } = useDraft(`rules:${link.id}`, rulesOf(link));
+  const { fields, change, dirty, clear, reset } = useDraft(`rules:${link.id}`, startOf(link));
   const [warnings, setWarnings] = useState([]);
   const took = async (saved) => {
-    reset(rulesOf(saved));
+    reset(startOf(saved));
     setWarnings(saved.warnings ?? []);
     setLink(() => saved);
     // From its first rule on, reports of the account have more dimensions.
@@ -51,11 +53,12 @@ function Rules({ link, setLink }) {
     await took(await api.post(`${path}/rules/restore`, { version }));
     toast("Restored");
   });
-  const [save, busy, error] = useAction(async () => {
-    const replaced = await took(await api.patch(path, sentRules(fields, link)));
+  const [save, busy, error] = useAction(async (over = fields) => {
+    const replaced = await took(await api.patch(path, sentRules(fields, link), over.revision));
     toast("Saved", { action: { label: "Undo", run: () => restore(replaced) } });
   });
   const wrong = (place) => dirty && error?.field.startsWith(place) && error.rule;
+  const isOutdated = dirty && error?.code === "changed_meanwhile";
   const fixed = !can("links:write") || link.archived;
   return html`
     <div class="rules-columns">
@@ -67,13 +70,22 @@ function Rules({ link, setLink }) {
             <p>${placeText(one.path)}: ${one.message.replace(/rules\[\d+\]/g, placeText)}</p>
           </div>`,
         )}
-        <${ErrorNote} error=${(dirty && error) || failed} />
+        ${
+          isOutdated &&
+          html`<${Conflict}
+            base=${{ id: link.id, revision: fields.revision }}
+            error=${error}
+            onMine=${save}
+            onTheirs=${took}
+          />`
+        }
+        <${ErrorNote} error=${(dirty && !isOutdated && error) || failed} />
         ${
           dirty &&
           html`<div class="bulk">
             <span>Not saved yet</span>
             <${Button} kind="quiet" disabled=${busy} onClick=${clear}>Discard<//>
-            <${Button} kind="main" busy=${busy} onClick=${save}>Save<//>
+            <${Button} kind="main" busy=${busy} onClick=${() => save()}>Save<//>
           </div>`
         }
       </fieldset>

@@ -20,10 +20,11 @@ import {
 } from "console/core/parts";
 import { can, seesAll, session } from "console/core/session";
 import { toast } from "console/core/toasts";
-import { Changes } from "console/parts/history";
 import { usePoll } from "console/parts/poll";
 import { testClick } from "console/conversions/test-click";
+import { toastChange } from "console/links/changes";
 import { TEXTS } from "console/links/fields";
+import { History } from "console/links/history";
 import { State, usedOptions } from "console/links/options";
 import { QrCode } from "console/links/qr";
 import { UTM } from "console/links/utm";
@@ -96,7 +97,7 @@ export default function Link({ params }) {
       </section>`
     }
     ${can("conversions:read") && html`<${Clicks} link=${link.data} tested=${tested} />`}
-    ${seesAll() && html`<${History} history=${history} />`}
+    ${seesAll() && html`<${History} link=${link.data} history=${history} onChanged=${changed} />`}
     ${
       editing &&
       html`<${LinkDialog} link=${link.data} onClose=${() => setEditing(false)} onDone=${changed} />`
@@ -118,8 +119,11 @@ function Actions({ link, onEdit, onChanged, onTested }) {
     });
   };
   const restore = async () => onChanged(await api.post(`/api/short-links/${link.id}/restore`));
-  const setActive = (active) => async () =>
-    onChanged(await api.patch(`/api/short-links/${link.id}`, { active }));
+  const setActive = (active) => async () => {
+    const changed = await api.patch(`/api/short-links/${link.id}`, { active });
+    onChanged(changed);
+    toastChange(active ? "Active again" : "Paused", link, changed, ["active"], onChanged);
+  };
   if (!can("links:write")) return null;
   if (link.archived)
     return html`<${Button} kind="main" icon="refresh" busy=${busy} onClick=${() => act(restore)}>
@@ -265,32 +269,4 @@ function Clicks({ link, tested }) {
       empty=${html`<p class="about">No click yet.</p>`}
     />
   </section>`;
-}
-
-function History({ history }) {
-  const rows = history.data?.rows;
-  return html`<section class="card">
-    <h2>History</h2>
-    <${ErrorNote} error=${history.error} retry=${history.reload} />
-    ${!rows && !history.error && html`<${Skeleton} />`}
-    ${rows?.length === 0 && html`<p class="about">No changes are recorded.</p>`}
-    ${
-      rows?.length > 0 &&
-      html`<ol class="history">
-        ${rows.map(
-          (entry) => html`<li key=${entry.id}>
-            <span>
-              <strong>${entry.actor.name}</strong> ${verb(entry.action)} <${Time} at=${entry.at} />
-            </span>
-            <${Changes} changes=${entry.changes} />
-          </li>`,
-        )}
-      </ol>`
-    }
-  </section>`;
-}
-
-/** Return the verb of an action: "short_link.role_changed" is "role changed". */
-function verb(action) {
-  return action.split(".")[1].replace(/_/g, " ");
 }

@@ -76,7 +76,7 @@ export default function Links() {
   const { totalRows: total = 0, totalIsExact = true } = links.data?.pagination ?? {};
   const chosen = {
     links: rows.filter(({ id }) => selected.has(id)),
-    target: everything ? { filters } : { ids: [...selected] },
+    target: everything ? { filters } : { links: rows.filter(({ id }) => selected.has(id)) },
     count: everything ? total : selected.size,
   };
   const all =

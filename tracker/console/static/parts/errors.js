@@ -66,6 +66,9 @@ const WORDS = {
     click_id: "There is no such click. One that was just made is stored after a moment.",
     "*": (_, field) => `There is no such ${NOUNS[field] ?? field}. It may have been deleted.`,
   },
+  changed_meanwhile: {
+    "*": "Somebody else has changed this meanwhile. Theirs is kept. Load the page again.",
+  },
   already_taken: {
     name: "This name is taken already. Choose another; upper and lower case do not differ.",
   },
