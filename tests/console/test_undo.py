@@ -80,6 +80,7 @@ async def test_many_links_get_back_what_each_had_unless_somebody_has_changed_the
         await page.get_by_role("dialog").get_by_label("New tag").fill("mail")  # without "Add"
         await page.get_by_role("dialog").get_by_role("button", name="Save").click()
         await expect(page.get_by_text("Tags of 3 links changed")).to_be_visible()
+        await expect(page.get_by_role("cell").get_by_text("Mail")).to_have_count(3)
         assert [(await stored(services, one)).tags for one in (has, paused)] == [[tag.id]] * 2
         await undo.click()
         await expect(page.get_by_role("cell").get_by_text("Mail")).to_have_count(1)
