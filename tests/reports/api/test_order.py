@@ -3,11 +3,16 @@
 from decimal import Decimal
 from typing import Any, get_args
 
+import pytest
+
 from tests.web.client import Client
 from tests.web.each import each_case
 from tests.web.reported import MEASURES, days, reported
 from tests.web.world import World
+from tracker.reports.answers import one_report
 from tracker.reports.api.schema import Sort
+from tracker.reports.joint_counts.report_run import ReportRun
+from tracker.reports.query import ReportQuery
 from tracker.service.services import Services
 
 SORTS = get_args(get_args(Sort)[0])
@@ -97,6 +102,36 @@ async def test_an_overview_has_the_rows_that_rose_and_fell_most(
         movers={},
     )
     assert (refused.status, refused.error) == (400, "movers: needs compare")
+
+
+async def test_movers_are_read_once_with_a_panel_of_the_same_rows(
+    services: Services, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scene = await reported(services, client)
+    readings: list[str] = []
+    read = one_report.read_counts
+
+    async def counted(run: ReportRun, query: ReportQuery) -> one_report.Counts:
+        readings.append(query.group_by)
+        return await read(run, query)
+
+    monkeypatch.setattr(one_report, "read_counts", counted)
+    asked = {"dateRange": days(2, 3), "compare": "previous_period"}
+    for panel, further in (
+        ({}, 0),
+        ({"sort": "name", "limit": 1}, 0),
+        ({"compare": False}, 2),
+        ({"having": {"clicks": {"min": 1}}}, 2),
+        ({"search": "1"}, 2),
+    ):
+        of = {**asked, "panels": [{"groupBy": "country"}, {"groupBy": "link"} | panel]}
+        plain = await scene.ask("/api/reports/overview", **of)
+        count = len(readings)
+        found = await scene.ask("/api/reports/overview", **of, movers={})
+        assert len(readings) == 2 * count + further
+        assert found.pop("movers")["gained"]
+        assert found == plain
+        readings.clear()
 
 
 async def test_rows_have_figures_within_the_bounds(services: Services, client: Client) -> None:

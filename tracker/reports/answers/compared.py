@@ -12,9 +12,10 @@ import msgspec
 from msgspec.structs import replace
 
 from tracker.calendar import Calendar
-from tracker.reports.answers.names import NamedRows, named_rows
+from tracker.reports.answers.names import NamedRows
 from tracker.reports.answers.one_report import (
     found_rows,
+    page_of,
     read_page,
     read_rows,
     read_series,
@@ -135,22 +136,26 @@ async def read_compared(
     return report, found
 
 
-async def read_movers(run: ReportRun, query: ReportQuery, days: OtherDays) -> Movers:
-    """Return the first rows of a query that rose, and that fell, by the change of its `sort`."""
-    taken, size = run.memory.bytes, query.page_size
+async def read_movers(
+    run: ReportRun, name: str, query: ReportQuery, moving: ReportQuery, days: OtherDays
+) -> tuple[Report, Movers]:
+    """Return the page of a query, and the first of its rows that rose, and that fell, by the change
+    of the `sort` of `moving`. `before` has the measures of all of them.
+    """
+    taken = run.memory.bytes
     previous = await read_previous_rows(run, query, days)
-    moved = []
-    async with run.part("movers"):
-        rows, _ = await found_rows(run, query, previous)
-        change = await in_thread_if_large(len(rows.keys), rows.change, query.sort, previous)
-        for falls, passing in ((False, change > 0), (True, change < 0)):
-            wanted, order = rows.at(np.flatnonzero(passing)), replace(query, descending=not falls)
-            page = await named_rows(run.reader, order, wanted, 0, size, previous)
-            moved.append(page.piece(0, size))
-    gained, lost = moved
-    found = Movers(gained, lost, previous.of([*gained, *lost]))
+    async with run.part(name):
+        rows, totals = await found_rows(run, query, previous)
+        pages = [await page_of(run, query, (rows, totals), previous)]
+        change = await in_thread_if_large(len(rows.keys), rows.change, moving.sort, previous)
+        for descending, passing in ((True, change > 0), (False, change < 0)):
+            moved = rows.at(np.flatnonzero(passing)), totals
+            order = replace(moving, descending=descending)
+            pages.append(await page_of(run, order, moved, previous))
+    report, gained, lost = pages
+    before = previous.of([row for page in pages for row in page.rows])
     run.memory.shrink_to(taken)
-    return found
+    return report, Movers(gained.rows, lost.rows, before)
 
 
 async def read_previous_rows(run: ReportRun, query: ReportQuery, days: OtherDays) -> PreviousRows:

@@ -46,10 +46,19 @@ async def read_page(
     run: ReportRun, name: str, query: ReportQuery, previous: PreviousRows | None = None
 ) -> Report:
     """Return the page of a query. Rows of `previous` days have rows, of zeros if need be."""
-    first, size = (query.page - 1) * query.page_size, query.page_size
     async with run.part(name):
-        rows, totals = await found_rows(run, query, previous)
-        page = await named_rows(run.reader, query, rows, first, size, previous)
+        return await page_of(run, query, await found_rows(run, query, previous), previous)
+
+
+async def page_of(
+    run: ReportRun,
+    query: ReportQuery,
+    found: tuple[ReportRows, Measures],
+    previous: PreviousRows | None,
+) -> Report:
+    """Return the page of a query whose rows and totals have been found."""
+    (rows, totals), size = found, query.page_size
+    page = await named_rows(run.reader, query, rows, (query.page - 1) * size, size, previous)
     return Report(rows=page.piece(0, size), total_rows=len(rows.keys), totals=totals)
 
 

@@ -49,33 +49,49 @@ async def read_overview(
 ) -> Overview:
     """Return the figures. The panels `alone`, by number, are not compared.
 
-    `moving` asks for the rows whose figures have changed most.
+    `moving` asks for the rows whose figures have changed most, those of a panel if they are its.
     """
     days = None if comparison is None else await other_days(run, comparison)
-    others = 0
-    if days is not None:
-        others = previous_parts(interval, days) + len(panels) - len(alone)
-    also = [] if moving is None else [moving]
-    plan(run, [query, *panels, *also], others + len(also))
+    count, host = len(panels), None
+    if moving is not None:
+        host = _with_rows_of(moving, panels, alone)
+        panels = [*panels, moving][: max(count, host + 1)]
+    others = 0 if days is None else previous_parts(interval, days) + len(panels) - len(alone)
+    plan(run, [query, *panels], others)
     series = await read_series(run, "series", query, interval)
     previous = None if days is None else await read_previous(run, query, interval, days)
     # Panels that must be counted go first: their counts then serve the panels after them, faster
     # than the rollups of each link do.
     order = sorted(range(len(panels)), key=lambda number: _is_of_rollups(panels[number]))
-    found = {}
-    for number in order:
-        compared = None if number in alone else days
-        found[number] = await read_compared(run, f"panels[{number}]", panels[number], compared)
+    found: dict[int, tuple[Report, Mapping[str, Measures] | None]] = {}
     movers = None
-    if moving is not None and days is not None:
-        movers = await read_movers(run, moving, days)
+    for number in order:
+        name, panel = f"panels[{number}]" if number < count else "movers", panels[number]
+        if number == host and moving is not None and days is not None:
+            report, movers = await read_movers(run, name, panel, moving, days)
+            found[number] = report, movers.before
+        else:
+            compared = None if number in alone else days
+            found[number] = await read_compared(run, name, panel, compared)
     return Overview(
         series=series,
         previous=previous,
-        panels=[found[number][0] for number in range(len(panels))],
-        previous_rows=[found[number][1] for number in range(len(panels))],
+        panels=[found[number][0] for number in range(count)],
+        previous_rows=[found[number][1] for number in range(count)],
         movers=movers,
     )
+
+
+def _with_rows_of(moving: ReportQuery, panels: Sequence[ReportQuery], alone: Set[int]) -> int:
+    """Return the number of the compared panel with all rows of `moving`, or of a further one."""
+    same = [
+        number
+        for number, one in enumerate(panels)
+        if number not in alone
+        and one.group_by == moving.group_by
+        and not (one.search or one.having)
+    ]
+    return same[0] if same else len(panels)
 
 
 def plan(run: ReportRun, queries: Sequence[ReportQuery], others: int = 0) -> None:
