@@ -92,6 +92,8 @@ async def test_the_values_that_it_is_filtered_by_have_names(
     conditions = {"country": {"is": ["DE"], "is_not": ["fr"]}, "utm_source": {"contains": ["x"]}}
     found = await scene.ask(PATH, dateRange=days(2, 3), filters=conditions)
     assert found["filterNames"] == {"country": {"DE": "Germany", "FR": "France"}}
+    report = await scene.report(groupBy="os", filters=conditions)
+    assert report["filterNames"] == found["filterNames"]
 
 
 async def test_an_overview_needs_neither_panels_nor_other_days(world: World) -> None:

@@ -165,7 +165,7 @@ async def create(call: ReportCall[Nothing, CreateReport]) -> ReportAnswer:
 
     Raises RateLimited or Unavailable if too many reports wait, Unavailable if it takes too long.
     """
-    within, filters = call.principal.tags, call.body.filters.values()
+    within, filters = call.principal.tags, call.body.filters.named_values()
     answer = await report(call.services, call.account_id, call.body, within)
     if filters and not call.body.parents:
         reads = call.web.mongodb.reads
