@@ -46,11 +46,13 @@ async def two_weeks(services: Services, account: Account) -> None:
 
 
 def requests_of(page: Page) -> Counter[str]:
-    """Return the numbers of requests that a page makes from now on, by path."""
+    """Return the numbers of requests for reports that a page makes from now on, by path."""
     found: Counter[str] = Counter()
 
     def count(request: Request) -> None:
-        found[urlsplit(request.url).path] += 1
+        path = urlsplit(request.url).path
+        if path.startswith("/api/reports"):  # what is live loads when it likes
+            found[path] += 1
 
     page.on("request", count)
     return found
@@ -117,6 +119,10 @@ async def test_rows_unfold_by_keyboard_and_have_an_order_columns_and_conditions(
         await expect(table.get_by_role("row", name="Mobile")).to_contain_text("3")
         await expect(table.get_by_role("columnheader", name="Value")).to_have_count(0)
         await expect(table.get_by_role("columnheader", name="Payout")).to_have_count(1)
+        await page.goto("/console/table?period=7d&levels=weekday&columns=clicks")
+        await expect(page.get_by_role("row", name="All")).to_contain_text("34")
+        await page.goto(await share(page, "Weekdays"))
+        await expect(page.get_by_role("row", name="All")).to_contain_text("34")
 
 
 async def test_a_table_is_filtered_from_its_cells_saved_downloaded_and_shared(

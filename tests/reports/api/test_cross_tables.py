@@ -32,6 +32,9 @@ async def test_a_level_has_the_rows_below_its_parents_whose_row_is_its_totals(
     [parent] = top["rows"]
     devices = await scene.report(**asked, parents=["DE"], search="germ", sort="key")
     assert devices["totals"] == {name: parent[name] for name in devices["totals"]}
+    assert {**single, "groupBy": ["country"]} == await scene.report(
+        **asked | {"groupBy": ["country"]}, search="germ"
+    )
     filtered = await scene.report(
         **asked | {"groupBy": "device"}, filters={"country": "DE"}, sort="key"
     )
@@ -46,12 +49,12 @@ async def test_a_level_has_the_rows_below_its_parents_whose_row_is_its_totals(
 @each_case(
     "fields, error",
     [
-        ({"groupBy": ["os"]}, "groupBy: must be"),
+        ({"groupBy": []}, "groupBy: must be"),
         ({"groupBy": ["os", "os"]}, "groupBy[1]: os is a level already"),
         ({"groupBy": ["os", "page"]}, "groupBy[1]: must be bot or"),
         ({"groupBy": ["os", "parameter:x"]}, "groupBy[1]: "),
         ({"groupBy": ["os", "tag", "day", "bot"]}, "groupBy: must be"),
-        ({"groupBy": ["os", "day"], "interval": "day"}, "interval: not with several dimensions"),
+        ({"groupBy": ["os", "day"], "interval": "day"}, "interval: not with a list in groupBy"),
         ({"groupBy": ["os", "day"], "parents": ["iOS", "x"]}, "parents: at most 1, one less than"),
         ({"groupBy": "os", "parents": ["iOS"]}, "parents: at most 0, one less than groupBy has"),
         ({"groupBy": ["os", "day"], "parents": [""]}, "parents[0]: must be"),

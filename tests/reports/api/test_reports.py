@@ -179,7 +179,7 @@ async def test_a_filter_is_one_value_or_a_list_in_any_spelling(world: World) -> 
         ({"dateRange": None}, "dateRange: must be"),
         ({"groupBy": "city"}, "groupBy: must be bot or"),
         ({"groupBy": "$device"}, "groupBy: must be"),
-        ({"groupBy": ["link"]}, "groupBy: must be"),
+        ({"groupBy": []}, "groupBy: must be"),
         ({"filters": {"city": "x"}}, "filters.city: unknown field"),
         ({"filters": {"$where": "x"}}, "filters.$where: unknown field"),
         ({"filters": {"link": "x"}}, "filters.link: must be a UUID"),

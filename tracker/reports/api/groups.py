@@ -27,7 +27,7 @@ GroupByIn = Annotated[
 Levels = Annotated[
     list[GroupBy],
     Meta(
-        min_length=2,
+        min_length=1,
         max_length=MAX_LEVELS,
         description="a cross table: rows by the first dimension, with those by the next below each",
     ),

@@ -227,7 +227,7 @@ class RowsRequest(ReportRequest, forbid_unknown_fields=True, kw_only=True):
     def __post_init__(self) -> None:
         check_groups("groupBy", self.group_by)
         if isinstance(self.group_by, list) and self.interval is not UNSET:
-            raise ValueError("interval: not with several dimensions in groupBy")
+            raise ValueError("interval: not with a list in groupBy")
         check_sort("sort", self.sort, self.compare is not UNSET)
         super().__post_init__()
 

@@ -37,8 +37,7 @@ export default function TablePage() {
   const { levels, sort } = table;
   const { having } = report;
   const { dateRange, compare, filters } = inUrl.requestOf(report, [], {});
-  const groupBy = levels.length > 1 ? levels : levels[0];
-  const scope = { dateRange, compare, filters, groupBy };
+  const scope = { dateRange, compare, filters, groupBy: levels };
   const body = owned({ ...scope, sort, having });
   const ask = (part, signal) =>
     api.post(
@@ -60,10 +59,7 @@ export default function TablePage() {
     setQuery({ [dimension]: values }, { replace: false, stay: true });
   };
   const onClose = () => setOpen(null);
-  const shared =
-    levels.length > 1
-      ? { ...inUrl.sharedReport(report, [], {}), tables: [{ groupBy, columns, sort, having }] }
-      : inUrl.sharedReport(report, [levels], {});
+  const tables = [{ groupBy: levels, columns, sort, having }];
   const filterable = dimensions.filter((one) => FILTERS.includes(one) || isOwn(one));
   const opener = (kind, text) => html`<${Button} onClick=${() => setOpen({ kind })}>${text}<//>`;
   return html`
@@ -90,7 +86,11 @@ export default function TablePage() {
     ${open?.kind === "views" && html`<${ViewsDialog} onClose=${onClose} />`}
     ${
       open?.kind === "share" &&
-      html`<${ShareDialog} report=${shared} days=${report.days} onClose=${onClose} />`
+      html`<${ShareDialog}
+        report=${{ ...inUrl.sharedReport(report, [], {}), tables }}
+        days=${report.days}
+        onClose=${onClose}
+      />`
     }
   `;
 }
