@@ -85,21 +85,26 @@ test("filters are those of the dimensions that are given", () => {
 });
 
 test("filters say what a value is not, and what is in its text", () => {
-  const query = { "country.not": "DE", "tag.has": "a%2Cb,c", tag: "x", "tag.hasnot": "d" };
-  const { filters } = read(query, ["country", "tag.has"]);
+  const query = { "country!not": "DE", "tag!has": "a%2Cb,c", tag: "x", "tag!hasnot": "d" };
+  const { filters } = read(query, ["country", "tag!has"]);
   const tag = { is: ["x"], contains: ["a,b", "c"], contains_not: ["d"] };
   assert.deepEqual(filters, { country: { is_not: ["DE"] }, tag });
-  const changes = { tag: "x", "tag.not": null, "tag.has": "a%2Cb,c", "tag.hasnot": "d" };
+  const changes = { tag: "x", "tag!not": null, "tag!has": "a%2Cb,c", "tag!hasnot": "d" };
   assert.deepEqual(filterQuery("tag", tag), changes);
   assert.deepEqual(requestOf(read(query), CARDS, {}).filters.country, { is_not: ["DE"] });
   assert.equal(switched(filters.country, "FR"), "FR");
   assert.equal(switched(tag, "x"), null);
+  const own = { "parameter:sub.not": ["a"], "parameter:sub": { is_not: ["b"] } };
+  const asked = Object.assign({}, ...Object.entries(own).map((one) => filterQuery(...one)));
+  assert.deepEqual(read(asked, Object.keys(asked)).filters, own);
 });
 
 test("rows have to pass conditions on measures, in panels that have them", () => {
   const report = read({ having: "clicks>=100,roi<=-0.5,toString>=1,cost>x", panels: "event" });
   assert.deepEqual(report.having, { clicks: { min: 100 }, roi: { max: -0.5 } });
   assert.equal(havingText(report.having), "clicks>=100,roi<=-0.5");
+  const extreme = { roi: { min: -1e-7 }, value: { max: 1e21 } };
+  assert.deepEqual(readHaving(havingText(extreme)), extreme);
   const { panels } = requestOf(report, CARDS, {});
   const roi = { roi: { max: -0.5 } };
   assert.deepEqual(

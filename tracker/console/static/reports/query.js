@@ -36,14 +36,17 @@ export const BOTS = [
   ["only", "Only bots"],
 ];
 
-/** The operators of filters: their names in requests, the ends of names in the URL, and words. */
+/**
+ * The operators of filters: their names in requests, the ends of names in the URL, which no name of
+ * a parameter has, and words.
+ */
 export const OPERATORS = [
   ["is", "", "is"],
-  ["is_not", ".not", "is not"],
-  ["contains", ".has", "contains"],
-  ["contains_not", ".hasnot", "does not contain"],
+  ["is_not", "!not", "is not"],
+  ["contains", "!has", "contains"],
+  ["contains_not", "!hasnot", "does not contain"],
 ];
-const END = /\.(not|has|hasnot)$/;
+const END = /!(not|has|hasnot)$/;
 
 /** The rows of a panel on paper and in shares, and those on the overview's screen. */
 const ROWS = 20;
@@ -202,7 +205,7 @@ export function measureOfSort(sort = "") {
   return sort.replace(/^-?(change\.)?/, "");
 }
 
-const CONDITION = /(\w+)(>=|<=)(-?\d+(?:\.\d+)?)/g;
+const CONDITION = /(\w+)(>=|<=)(-?\d+(?:\.\d+)?(?:e[+-]?\d+)?)/g;
 
 /** Return the conditions of the URL on the measures of rows, "clicks>=100,roi<=0", for the API. */
 export function readHaving(text = "") {
