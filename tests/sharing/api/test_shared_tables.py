@@ -37,7 +37,7 @@ async def test_readers_unfold_a_table_which_is_no_opening(world: World) -> None:
     assert listed.json()["rows"][0]["opens"] == 1
     for asked, error in (
         ({"table": 2}, "table: the share has 2"),
-        ({"table": 0, "parents": ["DE", "x"]}, "parents: the rows of the last level have none"),
+        ({"table": 0, "parents": ["DE", "x"]}, "parents: at most 1, one less than"),
         ({"parents": ["DE"]}, "parents: only with table"),
         ({"table": 1, "parents": ["x"]}, "parents: must be a UUID"),
     ):

@@ -1,7 +1,5 @@
 """`/api/shared`: anyone with the link of a share reads its report, and nothing else."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Annotated, Any, Final
 from uuid import UUID
 
@@ -18,7 +16,7 @@ from tracker.reports.api.overview import CreateOverview, OverviewFigures, overvi
 from tracker.reports.api.schema import DateRange
 from tracker.sharing.api.hidden_links import hide_links
 from tracker.sharing.api.shared_report import SharedReport, ShownPanels
-from tracker.sharing.api.shared_tables import MAX_TABLES, SharedTable, read_table
+from tracker.sharing.api.shared_tables import MAX_TABLES, SharedTable, naming_rule, read_table
 from tracker.sharing.services import SharingServices
 from tracker.sharing.shares import Share
 from tracker.web.call import Nothing, PublicCall
@@ -140,15 +138,6 @@ async def open_share(call: PublicCall[SharingServices, Nothing, Any]) -> Share:
     return share
 
 
-@contextmanager
-def naming_rule() -> Iterator[None]:
-    """Raises BadRequest for a rule that the report of chosen days breaks, such as its years."""
-    try:
-        yield
-    except ValueError as error:
-        raise BadRequest(str(error)) from None
-
-
 async def _read(
     call: PublicCall[SharingServices, Nothing, OpenShare], share: Share
 ) -> SharedAnswer:
@@ -200,8 +189,6 @@ async def _tables(
         tables = tables[body.table : body.table + 1]
         if not tables:
             raise BadRequest(f"table: the share has {len(report.tables)}")
-        if len(body.parents) >= len(tables[0].group_by):
-            raise BadRequest("parents: the rows of the last level have none below them")
     elif body.measure is not UNSET and body.date_range is UNSET:  # they have all measures
         return []
     of = call.services.reports, wanted

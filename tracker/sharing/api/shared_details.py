@@ -7,24 +7,23 @@ would find hidden names by trying.
 from typing import Final
 
 import msgspec
-from msgspec import UNSET, UnsetType, field
+from msgspec import UNSET, field
 
 from tracker.clock import now
 from tracker.errors import BadRequest, Forbidden
 from tracker.reports.api.figures import MEASURE_FIELDS, ReportRow
 from tracker.reports.api.groups import GroupByIn
-from tracker.reports.api.having import Having
 from tracker.reports.api.reports import ReportAnswer, report
-from tracker.reports.api.schema import DEFAULT_SORT, CreateReport, Sort, sorted_by
+from tracker.reports.api.schema import DEFAULT_SORT, Sort, sorted_by
 from tracker.sharing.api.hidden_links import number_links
 from tracker.sharing.api.shared import (
     EXAMPLE_SHARE_TOKEN,
     PUBLIC,
     OpenedShare,
-    naming_rule,
     open_share,
 )
 from tracker.sharing.api.shared_report import SharedReport
+from tracker.sharing.api.shared_tables import naming_rule, rows_of
 from tracker.sharing.services import SharingServices
 from tracker.web.call import Nothing, PublicCall
 from tracker.web.endpoint import Endpoints, MediaType
@@ -108,15 +107,14 @@ async def _rows(call: DetailsCall, option: str, page_size: int) -> ReportAnswer:
             panel = next((one for one in ranked.panels if one.group_by == body.group_by), None)
             if panel is None:
                 raise BadRequest("groupBy: this share has no such panel")
-            wanted = CreateReport(
-                account_id=share.account_id,
+            wanted = rows_of(
+                ranked,
                 compare=UNSET if panel.compare is False else ranked.compare,
-                having=Having() if isinstance(panel.having, UnsetType) else panel.having,
+                having=panel.having,
                 search=panel.search,
                 sort=body.sort,
                 page=body.page if share.all_rows else 1,
                 page_size=page_size if share.all_rows else panel.limit,
-                **{name: getattr(ranked, name) for name in _OF_OVERVIEW},
                 group_by=panel.group_by,
             )
         within = frozenset(share.tags) or None
@@ -125,6 +123,3 @@ async def _rows(call: DetailsCall, option: str, page_size: int) -> ReportAnswer:
             answer.rows = await number_links(services, share, answer.rows, ranked)
     services.share_opens.count(share.id, 0)
     return answer
-
-
-_OF_OVERVIEW = ("date_range", "filters", "tag_operator", "bots")

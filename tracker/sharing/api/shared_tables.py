@@ -1,26 +1,25 @@
 """Cross tables in shares, whose rows readers unfold."""
 
-from collections.abc import Collection, Sequence
-from typing import Annotated, Final
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from typing import Annotated, Any, Final
 from uuid import UUID
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType, field
-from msgspec.structs import replace
 
-from tracker.reports.answers.compared import read_detailed
-from tracker.reports.answers.selection import resolved
-from tracker.reports.api.answer import ChosenColumns
+from tracker.errors import BadRequest
 from tracker.reports.api.figures import ReportRow, ReportTotals
 from tracker.reports.api.groups import Levels, Parents, check_groups
-from tracker.reports.api.having import HavingIn, without
+from tracker.reports.api.having import Having, HavingIn, without
 from tracker.reports.api.overview import CreateOverview
+from tracker.reports.api.reports import report
 from tracker.reports.api.schema import (
     DEFAULT_SORT,
+    CreateReport,
     MeasureNames,
     Sort,
     check_sort,
-    order_of,
     sorted_by,
 )
 from tracker.reports.services import ReportServices
@@ -61,37 +60,49 @@ class SharedTable(msgspec.Struct, kw_only=True):
 
 async def read_table(
     services: ReportServices,
-    report: CreateOverview,
+    overview: CreateOverview,
     table: ShareTable,
     parents: Parents,
     hidden: Collection[str],
     within: frozenset[UUID] | None,
 ) -> SharedTable:
     """Return the rows below `parents`, all but the columns that are `hidden`."""
-    levels: Sequence[str] = table.group_by
-    having = without(table.having, hidden)
-    query = replace(
-        report.query(report.account_id, within),
-        group_by=levels[len(parents)],
-        levels=levels,
-        parents=parents,
-        page_size=MAX_PANEL_ROWS,
-        having=() if isinstance(having, UnsetType) else having.bounds(),
-        **order_of(DEFAULT_SORT if sorted_by(table.sort) in hidden else table.sort),
-    )
-    async with services.reports.begin(report.account_id) as run:
-        query = resolved(run.scope, query)
-        found = await read_detailed(run, query, None, report.comparison())
-    previous, totals = found.previous, found.report.totals
     columns = table.columns
     if not isinstance(columns, UnsetType):
         columns = [one for one in columns if one not in hidden] or UNSET
-    told = [totals, *(previous.figures() if previous else ())]
-    chosen = ChosenColumns(columns, told, hidden)
+    with naming_rule():
+        wanted = rows_of(
+            overview,
+            group_by=table.group_by,
+            parents=parents,
+            columns=columns,
+            sort=DEFAULT_SORT if sorted_by(table.sort) in hidden else table.sort,
+            having=without(table.having, hidden),
+            page_size=MAX_PANEL_ROWS,
+        )
+    found = await report(services, overview.account_id, wanted, within, hidden)
     return SharedTable(
         group_by=table.group_by,
         parents=parents,
-        rows=chosen.rows(found.report.rows, found.previous_rows),
-        totals=chosen.totals(totals, previous.totals if previous else None),
-        total_rows=found.report.total_rows,
+        rows=found.rows,
+        totals=found.totals,
+        total_rows=found.pagination.total_rows,
     )
+
+
+@contextmanager
+def naming_rule() -> Iterator[None]:
+    """Raises BadRequest for a rule that the report of chosen days breaks, such as its years."""
+    try:
+        yield
+    except ValueError as error:
+        raise BadRequest(str(error)) from None
+
+
+def rows_of(overview: CreateOverview, having: Having | UnsetType, **fields: Any) -> CreateReport:
+    """Return the report of the same clicks. Raises ValueError for a rule that it breaks."""
+    given = {name: getattr(overview, name) for name in _OF_OVERVIEW} | fields
+    return CreateReport(having=Having() if isinstance(having, UnsetType) else having, **given)
+
+
+_OF_OVERVIEW: Final = ("account_id", "date_range", "filters", "tag_operator", "bots", "compare")
