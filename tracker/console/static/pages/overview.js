@@ -4,7 +4,7 @@ import { useEffect, useState } from "preact/hooks";
 import { api, owned } from "console/core/api";
 import { printing, useLoad } from "console/core/hooks";
 import { html } from "console/core/html";
-import { Button, Empty, ErrorNote, Menu, PageHeader, Skeleton, lazy } from "console/core/parts";
+import { Button, Empty, ErrorNote, Menu, PageHeader, Skeleton } from "console/core/parts";
 import { route, setQuery } from "console/core/route";
 import { can, session, today } from "console/core/session";
 import { toast } from "console/core/toasts";
@@ -19,6 +19,7 @@ import {
   ownDimensions,
   titlesOf,
 } from "console/reports/dimensions";
+import { ReportDialog, filterBy } from "console/reports/dialogs";
 import { RARE, groupOf, measureOf } from "console/reports/measures";
 import { daysOfSteps, intervalOfSteps } from "console/reports/periods";
 import {
@@ -29,15 +30,9 @@ import {
   requestOf,
   sharedReport,
   shownPanel,
-  switched,
 } from "console/reports/query";
 import { ReportView } from "console/reports/report";
 import { daysText, zoneText } from "console/reports/words";
-
-const FilterDialog = lazy("console/reports/filter", "FilterDialog");
-const ShareDialog = lazy("console/reports/share", "ShareDialog");
-const ViewsDialog = lazy("console/reports/views", "ViewsDialog");
-const DetailsDialog = lazy("console/reports/details", "DetailsDialog");
 
 const REPORT_MS = 35_000;
 
@@ -84,14 +79,16 @@ export function Report({ title, fixed = {} }) {
         },
         { replace: false },
       ),
-    filter: (dimension, { key, name }) => {
-      names.set(`${dimension} ${key}`, name);
-      const values = switched(report.filters[dimension], key);
-      setQuery({ [dimension]: values }, { replace: false, stay: true });
-    },
-    details: (panel) => setOpen({ kind: "details", panel }),
+    filter: filterBy(report, names),
+    details: (panel) =>
+      setOpen({
+        kind: "details",
+        panel: groupOf(panel),
+        body: { ...exported, having: havingOf(panel, report.having) },
+        measure: measureOf(panel, report.measure),
+        onFilter: actions.filter,
+      }),
   };
-  const close = () => setOpen(null);
   const shown = cards.map((panels) => shownPanel(report.panels, panels));
   const exported = { ...body, panels: undefined, interval: undefined, movers: undefined };
   return html`
@@ -107,7 +104,9 @@ export function Report({ title, fixed = {} }) {
       ${
         can("shares:write") &&
         !report.tests &&
-        html`<${Button} onClick=${() => setOpen({ kind: "share" })}>
+        html`<${Button}
+          onClick=${() => setOpen({ kind: "share", report: sharedReport(report, cards, fixed) })}
+        >
           Share
         <//>`
       }
@@ -142,35 +141,10 @@ export function Report({ title, fixed = {} }) {
         />
       </div>`
     }
-    ${
-      open?.kind === "filter" &&
-      html`<${FilterDialog} ...${{
-        report,
-        names,
-        onClose: close,
-        dimensions,
-        dimension: open.dimension,
-      }} />`
-    }
-    ${open?.kind === "views" && html`<${ViewsDialog} onClose=${close} />`}
-    ${
-      open?.kind === "share" &&
-      html`<${ShareDialog}
-        report=${sharedReport(report, cards, fixed)}
-        days=${report.days}
-        onClose=${close}
-      />`
-    }
-    ${
-      open?.kind === "details" &&
-      html`<${DetailsDialog} ...${{
-        panel: groupOf(open.panel),
-        body: { ...exported, having: havingOf(open.panel, report.having) },
-        measure: measureOf(open.panel, report.measure),
-        onFilter: actions.filter,
-        onClose: close,
-      }} />`
-    }
+    <${ReportDialog}
+      ...${{ open, report, names, dimensions, days: report.days }}
+      onClose=${() => setOpen(null)}
+    />
   `;
 }
 

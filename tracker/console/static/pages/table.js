@@ -5,7 +5,7 @@ import { api, owned } from "console/core/api";
 import { Checkbox } from "console/core/fields";
 import { useAction, useLoad } from "console/core/hooks";
 import { html } from "console/core/html";
-import { Button, Choice, ErrorNote, PageHeader, lazy } from "console/core/parts";
+import { Button, Choice, ErrorNote, PageHeader } from "console/core/parts";
 import { route, setQuery } from "console/core/route";
 import { can, session, today } from "console/core/session";
 import { joinValues } from "console/core/url";
@@ -13,15 +13,12 @@ import { Chips, useNames } from "console/reports/chips";
 import { columnsOf } from "console/reports/columns";
 import { Controls, useSteps } from "console/reports/controls";
 import { CrossTable, PAGE_ROWS } from "console/reports/cross-table";
+import { ReportDialog, filterBy } from "console/reports/dialogs";
 import { FILTERS, isOwn, levelsOf, titlesOf } from "console/reports/dimensions";
 import { downloadReport } from "console/reports/download";
 import { MEASURES } from "console/reports/measures";
 import * as inUrl from "console/reports/query";
 import { comparedText } from "console/reports/words";
-
-const FilterDialog = lazy("console/reports/filter", "FilterDialog");
-const ShareDialog = lazy("console/reports/share", "ShareDialog");
-const ViewsDialog = lazy("console/reports/views", "ViewsDialog");
 
 const REPORT_MS = 35_000;
 
@@ -53,45 +50,32 @@ export default function TablePage() {
   useRememberedColumns();
   const columns = columnsOf(table, answer.data?.totals);
   const [save, saving, error] = useAction(() => downloadReport({ ...body, columns }));
-  const onFilter = (dimension, { key, name }) => {
-    names.set(`${dimension} ${key}`, name);
-    const values = inUrl.switched(report.filters[dimension], key);
-    setQuery({ [dimension]: values }, { replace: false, stay: true });
-  };
-  const onClose = () => setOpen(null);
   const tables = [{ groupBy: levels, columns, sort, having }];
   const filterable = dimensions.filter((one) => FILTERS.includes(one) || isOwn(one));
-  const opener = (kind, text) => html`<${Button} onClick=${() => setOpen({ kind })}>${text}<//>`;
+  const opener = (one, text) => html`<${Button} onClick=${() => setOpen(one)}>${text}<//>`;
+  const share = { kind: "share", report: { ...inUrl.sharedReport(report, [], {}), tables } };
   return html`
     <${PageHeader} title="Table" />
     <${Controls} ...${{ report, answer, step }} series=${false} />
     <${Chips} ...${{ report, names, onAdd: (dimension) => setOpen({ kind: "filter", dimension }) }}>
-      ${can("views:read") && opener("views", "Views")}
-      ${can("shares:write") && !report.tests && opener("share", "Share")}
+      ${can("views:read") && opener({ kind: "views" }, "Views")}
+      ${can("shares:write") && !report.tests && opener(share, "Share")}
       <${Button} icon="download" busy=${saving} onClick=${save}>CSV<//>
     <//>
     <${Shape} ...${{ levels, having, dimensions, columns }} />
     <${ErrorNote} error=${error} />
     <${CrossTable}
-      ...${{ table, ask, asked, onFilter }}
+      ...${{ table, ask, asked }}
       load=${answer}
       scope=${JSON.stringify(scope)}
       onSort=${(chosen) => setQuery({ sort: chosen })}
+      onFilter=${filterBy(report, names)}
     />
     <p class="hint">${answer.data && comparedText(answer.data)}</p>
-    ${
-      open?.kind === "filter" &&
-      html`<${FilterDialog} ...${{ report, names, onClose, ...open, dimensions: filterable }} />`
-    }
-    ${open?.kind === "views" && html`<${ViewsDialog} onClose=${onClose} />`}
-    ${
-      open?.kind === "share" &&
-      html`<${ShareDialog}
-        report=${{ ...inUrl.sharedReport(report, [], {}), tables }}
-        days=${report.days}
-        onClose=${onClose}
-      />`
-    }
+    <${ReportDialog}
+      ...${{ open, report, names, dimensions: filterable, days: report.days }}
+      onClose=${() => setOpen(null)}
+    />
   `;
 }
 
