@@ -52,10 +52,8 @@ async def read_overview(
     `moving` asks for the rows whose figures have changed most, those of a panel if they are its.
     """
     days = None if comparison is None else await other_days(run, comparison)
-    count, host = len(panels), None
-    if moving is not None:
-        host = _with_rows_of(moving, panels, alone)
-        panels = [*panels, moving][: max(count, host + 1)]
+    count = len(panels)
+    panels, host = _with_movers(panels, moving, alone)
     others = 0 if days is None else previous_parts(interval, days) + len(panels) - len(alone)
     plan(run, [query, *panels], others)
     series = await read_series(run, "series", query, interval)
@@ -82,16 +80,19 @@ async def read_overview(
     )
 
 
-def _with_rows_of(moving: ReportQuery, panels: Sequence[ReportQuery], alone: Set[int]) -> int:
-    """Return the number of the compared panel with all rows of `moving`, or of a further one."""
-    same = [
-        number
-        for number, one in enumerate(panels)
-        if number not in alone
-        and one.group_by == moving.group_by
-        and not (one.search or one.having)
-    ]
-    return same[0] if same else len(panels)
+def _with_movers(
+    panels: Sequence[ReportQuery], moving: ReportQuery | None, alone: Set[int]
+) -> tuple[Sequence[ReportQuery], int | None]:
+    """Return the panels, and the number of that with all rows of `moving`: a compared one, else a
+    further one.
+    """
+    if moving is None:
+        return panels, None
+    for number, one in enumerate(panels):
+        has_all = one.group_by == moving.group_by and not (one.search or one.having)
+        if has_all and number not in alone:
+            return panels, number
+    return [*panels, moving], len(panels)
 
 
 def plan(run: ReportRun, queries: Sequence[ReportQuery], others: int = 0) -> None:
