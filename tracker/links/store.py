@@ -33,7 +33,6 @@ from tracker.stores.mongodb.database import MongoDB
 from tracker.stores.mongodb.documents import as_struct, run_inserts, run_updates
 from tracker.stores.mongodb.paging import Pages
 from tracker.stores.mongodb.transaction import MongoSession, run_in_transaction
-from tracker.syntax.entity_tags import Precondition
 from tracker.syntax.url_path import folded
 
 _MAX_SLUG_ATTEMPTS = 5
@@ -158,12 +157,11 @@ class Links:
         link_id: UUID,
         fields: Mapping[str, Any] | Callable[[Link], Mapping[str, Any]],
         actor: Actor | None = None,
-        precondition: Precondition = Precondition(),  # noqa: B008
     ) -> Link:
         """Set checked `fields`, other than slug and domain; return the changed link.
 
         They may follow from what is stored. Raises NotFound if the link is missing or archived,
-        ChangedMeanwhile, or as `change_all`.
+        else as `change_all` or they do.
         """
         link = await self.find(link_id)
         if link is None:
@@ -172,7 +170,6 @@ class Links:
         def checked(stored: Link) -> Mapping[str, Any]:
             if stored.archived:  # perhaps in the meantime
                 raise NotFound("short link: not found")
-            precondition.check(stored.revision)
             return fields(stored) if callable(fields) else fields
 
         [changed] = await self.change_all([link], checked, actor=actor)

@@ -23,6 +23,7 @@ class Precondition(NamedTuple):
 
     @classmethod
     def of(cls, if_match: str | None) -> "Precondition":
+        """Read the header. Raises BadRequest if it is none."""
         if if_match is None:
             return cls()
         if if_match.strip() == "*":
@@ -32,7 +33,7 @@ class Precondition(NamedTuple):
         return cls(frozenset(re.findall(_TAG, if_match)))
 
     def check(self, revision: int | None) -> None:
-        """Raise ChangedMeanwhile if the object has another revision. None: there is no object."""
+        """Raises ChangedMeanwhile if the object has another revision. None: there is no object."""
         present = set() if revision is None else {"*", entity_tag(revision)}
         if self.tags is not None and self.tags.isdisjoint(present):
             raise ChangedMeanwhile("If-Match: this is not its present version")

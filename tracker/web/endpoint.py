@@ -5,7 +5,18 @@ import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from types import UnionType
-from typing import Any, Final, NamedTuple, Protocol, TypeVar, Union, get_args, get_origin
+from typing import (
+    Any,
+    Final,
+    NamedTuple,
+    Protocol,
+    TypedDict,
+    TypeVar,
+    Union,
+    Unpack,
+    get_args,
+    get_origin,
+)
 from uuid import UUID
 
 import msgspec
@@ -110,9 +121,9 @@ class Endpoint(NamedTuple):
     check: Check | None
     export: Export | None
     operation_id: str | None
-    ends_with_client: bool
     tag: str | None
     body_bytes: int
+    ends_with_client: bool = False
     is_file: bool = False
     receive: Receive | None = None
     limited: bool = False
@@ -148,6 +159,14 @@ class Endpoint(NamedTuple):
         return _PARAMETER.findall(self.path)
 
 
+class _Traits(TypedDict, total=False):
+    """Whether an endpoint is so, as in its row."""
+
+    ends_with_client: bool
+    limited: bool
+    versioned: bool
+
+
 class Endpoints:
     """The endpoints of a module of `room`, a decorator for their functions.
 
@@ -171,10 +190,8 @@ class Endpoints:
         check: Check | None = None,
         export: Export | None = None,
         operation_id: str | None = None,
-        ends_with_client: bool = False,
         body_bytes: int = MAX_BODY_BYTES,
-        limited: bool = False,
-        versioned: bool = False,
+        **traits: Unpack[_Traits],
     ) -> Callable[[Run], Run]:
         def add(run: Run) -> Run:
             query, body, returned = _annotations(run)
@@ -191,10 +208,8 @@ class Endpoints:
                 check=check,
                 export=export,
                 operation_id=operation_id,
-                ends_with_client=ends_with_client,
                 body_bytes=MAX_IGNORED_BODY_BYTES if body is Nothing else body_bytes,
-                limited=limited,
-                versioned=versioned,
+                **traits,
             )
             self.rows += [row] if export is None else [row, row.as_file(export)]
             return run

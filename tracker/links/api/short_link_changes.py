@@ -116,22 +116,21 @@ async def _changed(
     call.precondition.check(link.revision)
     changed = link
     if fields:
-        within = partial(_within_limit, call, fields)
-        changed = await call.services.links.change(
-            link.id, within, call.principal.actor, call.precondition
-        )
+        within = partial(_meanwhile, call, fields)
+        changed = await call.services.links.change(link.id, within, call.principal.actor)
     if changes := await _changes(call, link, changed):
         await call.audit("short_link.changed", LINKS.audit_object(changed), changes)
     return written(await LINKS.show(call, changed), changed)
 
 
-def _within_limit(
+def _meanwhile(
     call: LinkCall[Any, Any], fields: Mapping[str, Any], stored: Link
 ) -> Mapping[str, Any]:
-    """Return the fields to set. Tags that the principal does not see stay.
+    """Return the fields to set on the link as it is stored. Tags that nobody here sees stay.
 
-    Raises NotFound if the link is no longer within the limit, BadRequest for too many tags.
+    Raises ChangedMeanwhile, NotFound outside of a limit, BadRequest for too many tags.
     """
+    call.precondition.check(stored.revision)
     call.check_owner("short link", stored)
     if (limit := call.principal.tags) is None or "tags" not in fields:
         return fields
@@ -145,9 +144,8 @@ def _within_limit(
 async def archive(call: LinkCall[Nothing, Nothing]) -> Done:
     """Archive a short link. Its redirect stops, its reports stay."""
     link = await LINKS.find(call)
-    archived = await call.services.links.change(
-        link.id, {"archived": True}, precondition=call.precondition
-    )
+    meanwhile = partial(_meanwhile, call, {"archived": True})
+    archived = await call.services.links.change(link.id, meanwhile)
     changes = await _changes(call, link, archived)
     await call.audit("short_link.archived", LINKS.audit_object(link), changes)
     return Done()
