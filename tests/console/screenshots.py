@@ -45,6 +45,7 @@ PICTURES: Final = (
     Picture("link", "links/{link}"),
     Picture("rules", "links/{split_link}/rules", height=1100),
     Picture("experiment", "links/{split_link}", height=1100),
+    Picture("table", "table?levels=country,device,utm_source&compare=previous_period"),
     Picture("conversions", "conversions"),
     Picture("webhook", "webhooks/{webhook}", "dark"),
     Picture("settings-keys", "settings/keys"),

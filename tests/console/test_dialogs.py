@@ -19,6 +19,7 @@ DIALOGS: Final = {
     "/console/domains": ["Add a domain"],
     "/console/events": ["New event configuration", f"{MENU} Archive"],
     "/console/webhooks": ["New webhook"],
+    "/console/webhooks/:id": ["Edit", "Rotate the secret"],
     "/console/settings/keys": ["Generate New Key"],
     "/console/settings/members": ["Invite"],
     "/console/costs": ["Enter a cost", f"{MENU} Earlier amounts", f"{MENU} Delete"],
