@@ -163,6 +163,8 @@ async def test_a_conversion_is_found_by_its_transaction_or_its_click(
         await search.fill("T-9")
         await search.press("Enter")
         await expect(page.get_by_text("A conversion that was never accepted")).to_be_visible()
+        await expect(page.get_by_role("heading", name="No conversion has the id T-9")).to_be_visible()
+        await expect(page.locator("figure")).to_have_count(0)
 
 
 async def test_a_missing_conversion_is_found_out_by_its_postback_and_its_click(
@@ -198,6 +200,7 @@ async def test_a_missing_conversion_is_found_out_by_its_postback_and_its_click(
         await palette.fill(f"/api/event?pbk={config.pbk}&clickid={click_id}")
         await page.get_by_role("option", name="find as an id").click()
         await expect(note).to_contain_text("`clickid` is not known here: add it as a name.")
+        await expect(note).to_have_class("note warning")
         named = f"/console/events?edit={config.id}&name=clickid&parameter=click_id"
         name = note.get_by_role("link", name="Add it as a name")
         await expect(name).to_have_attribute("href", named)

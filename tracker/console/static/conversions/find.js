@@ -31,8 +31,9 @@ export function PostbackNote({ url }) {
   );
   if (!data) return html`<${ErrorNote} error=${error} />`;
   const { click_id: click, event_config: config, error: refused, repeat_of: first } = data;
-  return html`<div class="note ${refused ? "bad" : "good"}" role="status">
-    <${Icon} name=${refused ? "warning" : "check"} />
+  const kind = refused ? "bad" : click && !data.warnings.length ? "good" : "warning";
+  return html`<div class="note ${kind}" role="status">
+    <${Icon} name=${kind === "good" ? "check" : "warning"} />
     <div>
       <p>${data.summary} Nothing was recorded.</p>
       ${data.warnings.map((warning) => html`<p><${Warning} ...${{ warning, config }} /></p>`)}

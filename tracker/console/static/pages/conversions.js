@@ -19,7 +19,7 @@ import {
   lazy,
 } from "console/core/parts";
 import { route, setQuery } from "console/core/route";
-import { can, seesAll, session } from "console/core/session";
+import { can, seesAll } from "console/core/session";
 import { loadAll } from "console/parts/all";
 import { DayInput } from "console/parts/day-input";
 import { AdExports } from "console/conversions/ad-exports";
@@ -64,10 +64,10 @@ export default function Conversions() {
       <${Button} icon="refresh" onClick=${first.reload}>Refresh<//>
     <//>
     ${seesAll() && html`<${WarningsNote} />`}
-    ${can("reports:read") && html`<${ConversionCharts} filters=${filters} />`}
     <${Filters} filters=${chosen} find=${find} />
     ${postback && html`<${PostbackNote} url=${postback} />`}
     ${find && first.data?.refused && html`<${FoundNote} found=${first.data} text=${find} />`}
+    ${!find && can("reports:read") && html`<${ConversionCharts} filters=${filters} />`}
     <${Table}
       caption="Conversions"
       load=${first}
@@ -76,7 +76,7 @@ export default function Conversions() {
       empty=${
         first.data?.next_cursor
           ? html`<${NoneYet} page=${first.data} />`
-          : html`<${NoConversions} narrowed=${narrowed} />`
+          : html`<${NoConversions} ...${{ find, narrowed }} />`
       }
     />
     ${
@@ -134,7 +134,7 @@ function Filters({ filters, find }) {
       <input
         type="search"
         aria-label="Find by id"
-        placeholder="Click, transaction or event id, or postback URL"
+        placeholder="Any id, or a postback URL"
         value=${typed ?? find ?? sought.value}
         onInput=${(event) => setTyped(event.target.value)}
         onChange=${search}
@@ -164,7 +164,6 @@ function Filters({ filters, find }) {
     <label class="row">
       to <${DayInput} value=${filters.to} onDay=${pick("to")} />
     </label>
-    <span class="hint">Days of ${session.value.account.time_zone}</span>
     ${
       filters.link &&
       html`<${Tag} label="the filter by link" onRemove=${() => setQuery({ link: null })}>
@@ -214,16 +213,16 @@ function NoneYet({ page }) {
   </p>`;
 }
 
-function NoConversions({ narrowed }) {
+function NoConversions({ find, narrowed }) {
   if (narrowed) {
     const clear = () =>
       setQuery(Object.fromEntries(Object.keys(route.value.query).map((name) => [name, null])));
     return html`<${Empty}
-      title="No conversion fits"
+      title=${find ? `No conversion has the id ${find}` : "No conversion fits"}
       action=${html`<${Button} onClick=${clear}>Show all<//>`}
     >
       <p>
-        Try fewer filters. A conversion that was never accepted is among the${" "}
+        ${!find && "Try fewer filters. "}A conversion that was never accepted is among the${" "}
         <a href="/console/conversions/refused">refused postbacks</a>.
       </p>
     <//>`;

@@ -12,6 +12,7 @@ import { Dialog } from "console/parts/dialog";
 import { isPostback, seek } from "console/conversions/find";
 
 const FOUND = 6;
+const LABEL = "Page, link or tag, any id or a postback URL";
 
 /** The dialog. `navigation` has the pages that the reader may see. */
 export function PaletteDialog({ navigation, onClose }) {
@@ -56,8 +57,8 @@ export function PaletteDialog({ navigation, onClose }) {
     <input
       type="text"
       role="combobox"
-      aria-label="Page, link or tag"
-      placeholder="Page, link or tag"
+      aria-label=${LABEL}
+      placeholder=${LABEL}
       autocomplete="off"
       data-focus
       aria-expanded="true"
