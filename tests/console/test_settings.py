@@ -323,7 +323,7 @@ async def test_a_member_is_limited_to_links_of_a_tag_and_sees_no_more(
         assert refused == []
         await sign_in(services, page, account.id)
         await page.goto("/console/settings/members")
-        await expect(page.get_by_role("row", name="Eve")).to_contain_text("1 tag")
+        await expect(page.get_by_role("row", name="Eve")).to_contain_text("Bakery")
         await page.get_by_role("button", name="Actions for Eve").click()
         await page.get_by_role("menuitem", name="Change the role or links").click()
         await page.get_by_role("button", name="All links").click()

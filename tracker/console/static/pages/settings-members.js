@@ -12,6 +12,7 @@ import { route } from "console/core/route";
 import { can, session } from "console/core/session";
 import { toast } from "console/core/toasts";
 import { TagPicker } from "console/links/tags";
+import { loadAll } from "console/parts/all";
 import { Secret } from "console/parts/code";
 import { ConfirmDeletion, Dialog } from "console/parts/dialog";
 import { SettingsHeader } from "console/parts/settings";
@@ -29,6 +30,7 @@ export default function Members() {
   const members = useLoad((signal) => api.get("/api/members", { page }, signal), [page]);
   const invitations = useLinks("/api/invitations", mayWrite);
   const resets = useLinks("/api/password-resets", mayWrite);
+  const tags = useTagNames([...(members.data?.rows ?? []), ...(invitations.data?.rows ?? [])]);
   const [open, setOpen] = useState(null);
   const invite = useCallback(() => mayWrite && setOpen({ kind: "invite" }), [mayWrite]);
   useShortcut("c", "Invite somebody", invite);
@@ -46,7 +48,7 @@ export default function Members() {
     <${SettingsHeader} title="Members" about="The people who may use this account.">
       ${mayWrite && html`<${Button} kind="main" icon="plus" onClick=${invite}>Invite<//>`}
     <//>
-    <${Table} caption="Members" load=${members} columns=${memberColumns(mayWrite, setOpen)} />
+    <${Table} caption="Members" load=${members} columns=${memberColumns(mayWrite, tags, setOpen)} />
     <${Pagination} pagination=${members.data?.pagination} noun="member" />
     ${
       Boolean(invitations.data?.rows.length) &&
@@ -55,7 +57,7 @@ export default function Members() {
         <${Table}
           caption="Open invitations"
           load=${invitations}
-          columns=${invitationColumns(setOpen)}
+          columns=${invitationColumns(tags, setOpen)}
         />
       `
     }
@@ -82,17 +84,34 @@ function useLinks(path, mayWrite) {
   );
 }
 
-function memberColumns(mayWrite, setOpen) {
+/** Load the names of tags by id, if one of `rows` is limited to tags. */
+function useTagNames(rows) {
+  const limited = can("tags:read") && rows.some(({ tags }) => tags.length > 0);
+  const load = (signal) => (limited ? loadAll("/api/tags", signal) : Promise.resolve({ rows: [] }));
+  const { data } = useLoad(load, [limited]);
+  return new Map(data?.rows.map(({ id, name }) => [id, name]));
+}
+
+/** The column of the links that a member or an invitation is limited to. */
+function limitColumn(names) {
+  const named = (id) => names.get(id) ?? "a deleted tag";
+  return {
+    label: "Links",
+    cell: ({ tags }) =>
+      (tags.length > 0 && !names.size && format.count(tags.length, "tag")) ||
+      tags.map(named).join(", ") ||
+      "all",
+  };
+}
+
+function memberColumns(mayWrite, tags, setOpen) {
   return [
     { label: "Name", wide: true, cell: (one) => html`<${Who} member=${one} />` },
     {
       label: "Role",
       cell: ({ role }) => html`<${Badge} kind=${role === "owner" ? "accent" : "quiet"}>${role}<//>`,
     },
-    {
-      label: "Links",
-      cell: ({ tags }) => (tags.length ? format.count(tags.length, "tag") : "all"),
-    },
+    limitColumn(tags),
     {
       label: "Second factor",
       cell: ({ totp }) =>
@@ -137,7 +156,7 @@ function Who({ member }) {
   </span>`;
 }
 
-function invitationColumns(setOpen) {
+function invitationColumns(tags, setOpen) {
   return [
     {
       label: "E-mail",
@@ -145,6 +164,7 @@ function invitationColumns(setOpen) {
       cell: (one) => html`<strong>${one.email ?? "Anyone with the link"}</strong>`,
     },
     { label: "Role", cell: ({ role }) => html`<${Badge}>${role}<//>` },
+    limitColumn(tags),
     ...linkColumns("invitation", "/api/invitations", setOpen),
   ];
 }
@@ -254,7 +274,11 @@ function RoleDialog({ member, onClose, onDone }) {
   const [save, busy, error] = useAction(async () => {
     const limit = role === "owner" ? [] : await typed.current();
     await api.patch(`/api/members/${member.id}`, { role, tags: limit });
-    toast(`${member.name || member.email} is now ${role}`);
+    toast(
+      role === member.role
+        ? `The links of ${member.name || member.email} are set`
+        : `${member.name || member.email} is now ${role}`,
+    );
     onDone();
     onClose();
   });
