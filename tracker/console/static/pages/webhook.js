@@ -34,7 +34,7 @@ const DeliveryCharts = lazy("console/webhooks/delivery-charts", "DeliveryCharts"
 const BACK = { href: "/console/webhooks", label: "Webhooks" };
 const statesOf = (counts) => [
   ["", "All"],
-  ["due", counted("Waiting", counts?.due)],
+  ["due", counted("Waiting or failing", counts?.due)],
   ["failing", counted("Failing", counts?.failing)],
   ["delivered", "Delivered"],
   ["failed", "Failed"],
@@ -93,7 +93,7 @@ export default function WebhookPage({ params }) {
       }
     <//>
     <${Facts} webhook=${{ ...webhook.data, ...state }} />
-    <${DeliveryCharts} path=${path} />
+    ${state && html`<${DeliveryCharts} path=${path} counts=${`${state.due} ${state.failing}`} />`}
     <header class="row between">
       <h2>Deliveries</h2>
       <div class="row">

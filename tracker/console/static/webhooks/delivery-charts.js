@@ -8,9 +8,12 @@ import { ErrorNote } from "console/core/parts";
 import { ColumnChart } from "console/reports/column-chart";
 import { stepText } from "console/reports/words";
 
-/** The charts; nothing while there are no deliveries. `path` is that of the webhook in the API. */
-export function DeliveryCharts({ path }) {
-  const found = useLoad((signal) => api.get(`${path}/statistics`, {}, signal), [path]);
+/**
+ * The charts; nothing while there are no deliveries. `path` is that of the webhook in the API. They are
+ * loaded again when `counts` of waiting deliveries change.
+ */
+export function DeliveryCharts({ path, counts }) {
+  const found = useLoad((signal) => api.get(`${path}/statistics`, {}, signal), [path, counts]);
   if (found.error) return html`<${ErrorNote} error=${found.error} retry=${found.reload} />`;
   if (!found.data?.deliveries) return null;
   const { days, deliveries, medianMilliseconds, p95Milliseconds } = found.data;

@@ -10,7 +10,7 @@ import { Badge, Button, ErrorNote, Time } from "console/core/parts";
 import { can, session, today } from "console/core/session";
 import { loadAll } from "console/parts/all";
 import { ConfirmDeletion, Dialog } from "console/parts/dialog";
-import { FILTERS, ownDimensions } from "console/reports/dimensions";
+import { FILTERS, ownDimensions, titlesOf } from "console/reports/dimensions";
 import { MEASURES } from "console/reports/measures";
 import { readReport } from "console/reports/query";
 
@@ -53,11 +53,11 @@ const KINDS = {
     fields: () => [
       { name: "every", label: "When", options: optionsOf(EVERY) },
       { name: "measure", label: "First by", options: MEASURE_OPTIONS },
-      { name: "groupBy", label: "Rows", options: FILTERS.map((one) => [one, one]) },
+      { name: "groupBy", label: "Rows", options: FILTERS.map((one) => [one, titlesOf(one)[0]]) },
     ],
     sent: ({ every, measure, groupBy }) => ({ every, measure, groupBy }),
     words: ({ every, measure, groupBy }) =>
-      `${EVERY[every]}, ${titleOf(measure ?? "clicks")} by ${groupBy ?? "day"}`,
+      `${EVERY[every]}, ${titleOf(measure ?? "clicks")} by ${groupBy ? titlesOf(groupBy)[0] : "day"}`,
   },
 };
 const number = (name, label, others) => ({
