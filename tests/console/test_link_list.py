@@ -31,6 +31,10 @@ async def test_the_list_has_figures_of_a_period_and_is_sorted_by_them(
         row = page.get_by_role("row").filter(has=page.get_by_role("link", name="Two", exact=True))
         await expect(row.locator("td[data-label=Clicks]")).to_have_text("2")
         await expect(row.locator("td[data-label=Cost]")).to_have_text("\u2013")
+        await page.set_viewport_size({"width": 1440, "height": 800})
+        box = page.locator(".table-box")
+        hidden = "box => box.scrollWidth - box.clientWidth"
+        assert await box.evaluate(hidden) == 0
         await page.get_by_role("button", name="Clicks").click()
         await expect(page).to_have_url("/console/links?sort=-clicks")
         await expect(links).to_have_text(["Two", "One", "None"])
