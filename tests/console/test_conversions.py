@@ -163,7 +163,9 @@ async def test_a_conversion_is_found_by_its_transaction_or_its_click(
         await search.fill("T-9")
         await search.press("Enter")
         await expect(page.get_by_text("A conversion that was never accepted")).to_be_visible()
-        await expect(page.get_by_role("heading", name="No conversion has the id T-9")).to_be_visible()
+        await expect(
+            page.get_by_role("heading", name="No conversion has the id T-9")
+        ).to_be_visible()
         await expect(page.locator("figure")).to_have_count(0)
 
 

@@ -5,6 +5,8 @@ from playwright.async_api import expect
 
 from tests.console.conftest import OpenConsole, OpenPage
 from tests.console.people import sign_in
+from tests.factories import create_webhook
+from tests.live.watching import telling
 from tracker.access.roles import Role
 from tracker.accounts.accounts import Account
 from tracker.service.services import Services
@@ -30,6 +32,23 @@ async def test_the_first_address_leads_to_the_overview(
         await page.goto(path)
         await expect(page.get_by_role("heading", name="Overview", exact=True)).to_be_visible()
         await expect(page).to_have_url(HOME)
+
+
+async def test_the_menu_is_one_row_on_a_small_laptop_beside_all_that_the_head_may_show(
+    open_console: OpenConsole, services: Services, account: Account
+) -> None:
+    webhook = await create_webhook(services, account.id)
+    await services.webhooks.webhooks.record_failure(webhook.id, webhook.created_at)
+    name = {"$set": {"name": "Acme Outdoor Equipment and Travel"}}
+    await services.stores.mongodb["accounts"].update_one({"_id": account.id}, name)
+    # As wide as 1280 pixels are beside a scroll bar.
+    size = {"width": 1265, "height": 800}
+    async with telling(services), open_console("/console/tags", viewport=size) as page:
+        await expect(page.get_by_role("link", name="Live: 0 clicks")).to_be_visible()
+        menu = page.get_by_role("navigation", name="Main")
+        await expect(menu.locator(".badge")).to_have_text("1 failing")
+        rows = "links => new Set(links.map((one) => one.getBoundingClientRect().bottom | 0)).size"
+        assert await menu.get_by_role("link").evaluate_all(rows) == 1
 
 
 async def test_a_person_in_many_accounts_searches_for_another(
