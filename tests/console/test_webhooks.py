@@ -268,6 +268,11 @@ async def test_failing_deliveries_are_counted_filtered_and_sent_now_with_the_web
         await services.webhooks.webhooks.record_success(webhook.id)
         await page.get_by_role("button", name="Send all that wait now").click()
         await expect(page.locator(".facts .badge")).to_have_text("active")
+        done = {"$set": {"status": "delivered"}}
+        await services.stores.mongodb["deliveries"].update_many({}, done)
+        await page.get_by_role("button", name="Load the deliveries again").click()
+        delivered = page.locator(".figures div").filter(has=page.get_by_text("Delivered"))
+        await expect(delivered.get_by_role("definition")).to_have_text("2")
         await page.get_by_role("link", name="Webhooks").first.click()
         await expect(in_menu).to_have_count(0)
 
