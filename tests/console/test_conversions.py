@@ -207,7 +207,7 @@ async def test_a_missing_conversion_is_found_out_by_its_postback_and_its_click(
         name = note.get_by_role("link", name="Add it as a name")
         await expect(name).to_have_attribute("href", named)
         await page.goto("/console/tags")
-        await expect(page.get_by_role("heading", name="Tags")).to_be_visible()
+        await expect(page.get_by_role("heading", name="Tags", exact=True)).to_be_visible()
         await page.keyboard.press("Control+k")
         await palette.fill(click_id)
         await page.keyboard.press("Enter")
