@@ -44,6 +44,9 @@ def test_a_message_has_the_form_of_its_service_once(preset: Preset) -> None:
     assert json.loads(sent) == SHAPES[preset]
     assert as_chat(preset, template, sent) == sent
     assert as_chat(None, template, message) == message
+    older = json.dumps({"type": "webhook.disabled", "timestamp": "", "data": {"name": "x"}})
+    field = "content" if preset is Preset.DISCORD else "text"
+    assert json.loads(as_chat(preset, template, older))[field] == "webhook.disabled"
 
 
 @pytest.mark.parametrize("preset", Preset)

@@ -84,5 +84,7 @@ def as_chat(preset: Preset | None, template: str, payload: str) -> str:
         if isinstance(value, str | int) and not MACRO.search(str(value))
     }
     service = _SERVICES[preset]
-    text = {service.needs[0]: service.escape(message["data"]["text"])}
+    # Processes of an earlier release store messages without a text.
+    words = message["data"].get("text", message["type"])
+    text = {service.needs[0]: service.escape(words)}
     return fitted(preset, ENCODER.encode(own | text).decode())
