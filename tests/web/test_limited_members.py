@@ -14,6 +14,7 @@ from tests.factories import (
     create_cost,
     create_link,
     create_share,
+    create_webhook,
     make_click,
     make_event_document,
 )
@@ -87,6 +88,18 @@ async def test_an_endpoint_that_respects_limits_hides_and_keeps_what_is_outside(
         assert not shown and not re.search(rb'"(links|clicks)":[1-9]', response.body)
     if response.status != 200:
         assert await world.stored() == before
+
+
+async def test_a_session_tells_limited_members_of_no_failing_webhooks(world: World) -> None:
+    webhook = await create_webhook(world.services, world.account.id)
+    failing = {"$set": {"failing_since": moment(AT_MS)}}
+    await world.services.stores.mongodb["webhooks"].update_one({"_id": webhook.id}, failing)
+    for person, number in (
+        (await world.person(), 1),
+        (await limited(world, await a_tag(world, "Mine")), 0),
+    ):
+        shown = await person.send("GET", "/api/session")
+        assert shown.json()["account"]["failing_webhooks"] == number
 
 
 class Scene(NamedTuple):

@@ -57,7 +57,11 @@ class SessionAccount(msgspec.Struct, kw_only=True):
     currency: Annotated[str | None, Meta(description="ISO 4217; null: units of the senders")]
     parameters: Annotated[list[str], Meta(description="the sender's own, by their names")]
     failing_webhooks: Annotated[
-        int, Meta(description="webhooks that fail or were disabled by the service")
+        int,
+        Meta(
+            description="webhooks that fail or were disabled by the service; 0 for members "
+            "limited to tags"
+        ),
     ]
     decides: Annotated[
         bool, Meta(description="a link has, or had, rules or a split: reports count by them")
@@ -122,7 +126,9 @@ async def session_record(services: AccountServices, session: Session) -> Session
             today=calendar.day_of(at).isoformat(),
             currency=(await services.conversions.account_rules.stored(account.id)).currency,
             parameters=names_of(account.parameters),
-            failing_webhooks=await services.accounts.failing_webhooks(account.id),
+            failing_webhooks=0
+            if current.tags
+            else await services.accounts.failing_webhooks(account.id),
             decides=account.decides,
         ),
         role=current.role,
