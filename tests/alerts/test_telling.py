@@ -2,9 +2,9 @@
 
 import asyncio
 import json
-from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from unittest.mock import AsyncMock
 from uuid import UUID
 
 import pytest
@@ -192,16 +192,30 @@ async def test_an_alert_waits_while_clicks_of_its_hours_are_not_stored(
     services: Services, account: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     webhook = await create_webhook(services, account.id)
-    rule = await create_rule(services, "alerts", account.id, webhook.id)
-    for minutes, is_told in ((8, False), (6, True)):
-
-        async def measured(minutes: int = minutes) -> Sequence[BacklogSize]:
-            return [BacklogSize(1, minutes * 60_000), BacklogSize(9, 10**9)]  # the overflow
-
+    spool = services.journal.journal.spool
+    late = " (without clicks that are not stored yet)"
+    for after, journal, overflow, is_spooled, text in (
+        (7, 8, 0, False, None),
+        (50, 51, 0, False, None),
+        (7, 6, 6, False, ""),
+        (7, 0, 8, False, None),
+        (7, 0, 0, True, None),
+        (21, 0, 22, False, late),  # the flood of one account delays others so long at most
+        (21, 0, 0, True, late),
+    ):
+        sizes = [BacklogSize(1, one * 60_000) for one in (journal, overflow)]
+        measured = AsyncMock(return_value=sizes)
         monkeypatch.setattr(services.journal.backlog, "measure_each", measured)
-        after = await look(services, rule, AT)
-        assert (after.value is not None) is is_told
-        assert (after.due_at == AT + timedelta(minutes=1)) is not is_told
+        monkeypatch.setattr(spool, "is_empty", AsyncMock(return_value=not is_spooled))
+        rule = await create_rule(services, "alerts", account.id, webhook.id)
+        at = HOUR + timedelta(minutes=after)
+        seen = await look(services, rule, at)
+        await services.alerts.alerts.delete(rule.id)
+        texts = [one["text"] for one in await told(services) if one["id"] == str(rule.id)]
+        if text is None:
+            assert (seen.value, seen.due_at, texts) == (None, at + timedelta(minutes=1), [])
+        else:
+            assert [one.partition("below 10")[2] for one in texts] == [text]
 
 
 async def test_a_summary_is_told_each_monday_or_first_and_after_a_pause_only_the_last(

@@ -32,7 +32,7 @@ def build(
     mongodb, queue = stores.mongodb, webhooks.queue
     alerts = Rules(mongodb, "alerts", Kind.ALERT_FIRED, queue)
     summaries = Rules(mongodb, "summaries", Kind.SUMMARY_SENT, queue)
-    telling = Telling(mongodb, reports, journal.backlog, alerts, summaries)
+    telling = Telling(mongodb, reports, journal, alerts, summaries)
     return AlertServices(alerts, summaries, telling, reports, webhooks)
 
 

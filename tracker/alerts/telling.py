@@ -13,7 +13,7 @@ from tracker.alerts.rules import Rule, Rules
 from tracker.calendar import Calendar
 from tracker.clock import now
 from tracker.errors import TrackerError
-from tracker.journal.backlog import Backlog
+from tracker.journal.services import JournalServices
 from tracker.loops import run_until, sleep_in_step
 from tracker.reports.api.filters import ReportFilters
 from tracker.reports.joint_counts.scope import scope_of
@@ -24,6 +24,10 @@ from tracker.stores.mongodb.reads import MongoReads
 INTERVAL_SECONDS: Final = 10.0
 READ_SECONDS: Final = 10.0
 BEHIND: Final = timedelta(minutes=1)
+PATIENCE: Final = timedelta(minutes=20)
+"""The time after an hour in which a look waits for the spool and the overflow. The flood of one
+account may fill that for longer, and others' alerts do not wait for it."""
+
 AFTER_PROBLEM: Final = timedelta(minutes=10)
 AFTER_SLOW: Final = timedelta(hours=6)
 """With READ_SECONDS and the most rules, an account takes 5 % of a loop, however slow its reports
@@ -46,13 +50,13 @@ class Telling:
         self,
         mongodb: MongoDB,
         reports: ReportServices,
-        backlog: Backlog,
+        journal: JournalServices,
         alerts: Rules,
         summaries: Rules,
     ) -> None:
         self._reads = mongodb.reads
         self._reports = reports
-        self._backlog = backlog
+        self._journal = journal
         self._kinds: tuple[tuple[Rules, Read], ...] = (
             (alerts, read_alert),
             (summaries, read_summary),
@@ -81,9 +85,28 @@ class Telling:
         calendar = (await scope_of(self._reads, rule.account_id)).calendar
         begun = calendar.start_of_hour(*calendar.day_and_hour(at))
         # Clicks of the hours before may still be in the journal.
-        waiting = max(one.oldest_ms for one in (await self._backlog.measure_each())[:-1])
-        if at - timedelta(milliseconds=waiting) < begun:
+        waiting, may_wait = await self._waiting()
+        is_behind, is_late = at - waiting < begun, at - may_wait < begun
+        if is_behind or (is_late and at - begun < PATIENCE):
             return Outcome({"due_at": at + BEHIND})
+        outcome = await self._read(rule, read, calendar, at)
+        if is_late and outcome.told is not None:
+            text = f"{outcome.told['text']} (without clicks that are not stored yet)"
+            return outcome._replace(told={**outcome.told, "text": text})
+        return outcome
+
+    async def _waiting(self) -> tuple[timedelta, timedelta]:
+        """Return the longest wait in the partitions, and in the overflow or the spool."""
+        *streams, overflow = await self._journal.backlog.measure_each()
+        try:
+            is_spooled = not await self._journal.journal.spool.is_empty()
+        except OSError:
+            is_spooled = True
+        waiting = [max(one.oldest_ms for one in streams), overflow.oldest_ms]
+        longest, last = (timedelta(milliseconds=one) for one in waiting)
+        return longest, timedelta(days=1) if is_spooled else last
+
+    async def _read(self, rule: Rule, read: Read, calendar: Calendar, at: datetime) -> Outcome:
         later, problem = AFTER_PROBLEM, await problem_of(self._reads, rule)
         if problem is None:
             try:
