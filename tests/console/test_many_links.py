@@ -1,5 +1,6 @@
 """Creating many links at once: lines, CSV of any separator, and the console's own download."""
 
+import re
 from typing import Any
 
 from playwright.async_api import Page, Route, expect
@@ -9,6 +10,7 @@ from tests.factories import create_link
 from tracker.accounts.accounts import Account
 from tracker.links.link import Link
 from tracker.links.lists.filter import LinkFilter
+from tracker.links.utm_templates.store import UtmTemplate, UtmTemplates
 from tracker.service.services import Services
 
 LINES = """https://shop.example/offer spring Spring offer, the first
@@ -212,7 +214,7 @@ async def test_columns_of_any_spreadsheet_are_mapped_and_hundreds_are_created_in
         )
         dialog = page.get_by_role("dialog")
         await expect(dialog.get_by_label("Short link", exact=True)).to_have_value("slug")
-        await expect(dialog.get_by_label("Source", exact=True)).to_have_value("utm_source")
+        await expect(dialog.get_by_label("Source", exact=True).first).to_have_value("utm_source")
         await dialog.get_by_label("Ziel").select_option("Destination")
         await dialog.get_by_label("Bezeichnung").select_option("Name")
         await expect(page.get_by_role("status").filter(has_text="to create")).to_have_text(
@@ -253,6 +255,58 @@ async def test_columns_of_any_spreadsheet_are_mapped_and_hundreds_are_created_in
     by_name = {one.internal_name: one for one in made}
     assert by_name["n120"].slug == "t120"
     assert by_name["n7"].destination_url == "https://shop.example/7?utm_source=mail"
+
+
+async def test_a_part_whose_answer_and_search_are_lost_is_not_created_twice(
+    open_console: OpenConsole, services: Services, account: Account
+) -> None:
+    async with open_console("/console/links", "ERR_FAILED") as page:
+        await open_dialog(page)
+        await enter(page, "https://shop.example/a\nhttps://shop.example/b")
+        bulk = "**/api/short-links/bulk"
+        search = re.compile(r"/api/short-links\?.*pageSize=100")
+
+        async def lose_the_answer(route: Route) -> None:
+            await route.fetch()
+            await route.abort()
+
+        await page.route(bulk, lose_the_answer)
+        await page.route(search, lambda route: route.abort())
+        create = page.get_by_role("button", name="Create 2 links")
+        for _ in range(2):
+            await create.click()
+            await expect(page.get_by_role("alert")).to_contain_text("they are looked for")
+            await expect(create).to_be_enabled()
+        await page.reload()
+        await page.unroute(search)
+        await open_dialog(page)
+        await create.click()
+        await expect(page.get_by_text("2 links created")).to_be_visible()
+    assert len(await all_links(services, account)) == 2
+
+
+async def test_utm_values_of_all_links_are_proposed_and_taken_from_a_template(
+    open_console: OpenConsole, services: Services, account: Account
+) -> None:
+    values = dict.fromkeys(UtmTemplate.__struct_fields__, "")
+    template = UtmTemplate(**{**values, "name": "Weekly", "utm_source": "mail"})
+    await UtmTemplates(services.stores.mongodb).replace(account.id, [template])
+    async with open_console("/console/links") as page:
+        await open_dialog(page)
+        await enter(page, "https://shop.example/a\nhttps://shop.example/b?utm_source=x")
+        await page.get_by_text("UTM parameters").click()
+        await page.get_by_label("Template", exact=True).select_option("Weekly")
+        await page.get_by_label("Medium").fill("e mail")
+        assert [row[1] for row in await preview(page)] == [
+            "https://shop.example/a?utm_source=mail&utm_medium=e%20mail",
+            "https://shop.example/b?utm_source=x&utm_medium=e%20mail",
+        ]
+        await page.get_by_role("button", name="Create 2 links").click()
+        await expect(page.get_by_text("2 links created")).to_be_visible()
+    assert {one.destination_url for one in await links_of(services, account)} == {
+        "https://shop.example/a?utm_source=mail&utm_medium=e%20mail",
+        "https://shop.example/b?utm_source=x&utm_medium=e%20mail",
+    }
 
 
 async def all_links(services: Services, account: Account) -> list[Link]:

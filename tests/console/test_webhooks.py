@@ -93,7 +93,7 @@ async def test_a_webhook_for_a_chat_begins_with_its_template_and_is_sent_plain_t
     ]
 
 
-async def test_an_alert_and_a_summary_of_a_view_are_made_and_deleted(
+async def test_an_alert_and_a_summary_of_a_view_are_made_changed_and_deleted(
     open_console: OpenConsole, services: Services, account: Account
 ) -> None:
     webhook = await create_webhook(services, account.id)
@@ -120,6 +120,20 @@ async def test_an_alert_and_a_summary_of_a_view_are_made_and_deleted(
         for rule in (alert, summary):
             assert rule.webhook_id == webhook.id
             assert msgspec.json.decode(rule.rule)["filters"]["country"] == ["DE"]
+        await page.get_by_role("button", name="Edit My alert").click()
+        await expect(dialog.get_by_label("If", exact=True)).to_have_value("conversions")
+        await dialog.get_by_label("Condition").select_option("halved")
+        await dialog.get_by_label("Within hours").fill("6")
+        await dialog.get_by_role("button", name="Save").click()
+        await expect(row).to_contain_text("Conversions is below half of the week before")
+        [changed], _ = await services.alerts.alerts.page(account.id, 1, 9)
+        assert changed.id == alert.id
+        assert msgspec.json.decode(changed.rule) == {
+            "measure": "conversions",
+            "filters": msgspec.json.decode(alert.rule)["filters"],
+            "hours": 6,
+            "condition": "halved",
+        }
         await page.get_by_role("button", name="Delete My alert").click()
         await dialog.get_by_role("button", name="Delete the alert").click()
         await expect(page.get_by_text("An alert tells a webhook when")).to_be_visible()

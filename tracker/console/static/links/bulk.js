@@ -17,14 +17,18 @@ import { ColumnSelects } from "console/links/column-selects";
 import { createAll } from "console/links/creation";
 import { ENCODINGS, decoded } from "console/links/delimited";
 import { domainOption } from "console/links/fields";
+import { UtmBuilder, onlyTag } from "console/links/form";
 import { readLinks, withoutRows } from "console/links/lines";
 import { LinkPreview } from "console/links/preview";
 import { SEPARATORS } from "console/links/separators";
 import { missingTags } from "console/links/tag-names";
 import { TagPicker } from "console/links/tags";
+import { UTM, withUtm } from "console/links/utm";
 
 const MOST = 1000;
 const SHOWN = 100;
+/** Stands for the destinations, in the fields of UTM values of all of them. */
+const ALL = "https://all/";
 const EXAMPLE = [
   "https://shop.example/offer spring Spring offer",
   "https://shop.example/news - Newsletter",
@@ -43,7 +47,9 @@ export function BulkDialog({ onClose, onDone }) {
     separator: "",
     columns: {},
     domain_id: "",
-    tags: [],
+    tags: onlyTag(),
+    utm: "",
+    since: "",
   });
   const domains = useChoices("/api/domains", "domains:read");
   const tags = useChoices("/api/tags", "tags:read");
@@ -60,11 +66,12 @@ export function BulkDialog({ onClose, onDone }) {
     let rest = fields.text;
     const onPart = (count) => {
       setDone(count);
-      set("text")((rest = withoutRows(fields.text, rows, count)));
+      change({ text: (rest = withoutRows(fields.text, rows, count)), since: "" });
     };
     const urls = await createAll(links, onPart).catch((failed) => {
       if (newTags.length) tags.reload();
       if (rest !== fields.text) onDone();
+      if (failed.since !== undefined) set("since")(failed.since);
       throw Object.assign(failed, { of: rest });
     });
     clear();
@@ -129,6 +136,11 @@ export function BulkDialog({ onClose, onDone }) {
         onInput=${set("domain_id")}
       />`
     }
+    <${UtmBuilder}
+      url=${ALL + fields.utm}
+      about="Written into each destination that has none of its own."
+      onChange=${(url) => set("utm")(url.slice(ALL.length))}
+    />
     ${
       can("tags:read") &&
       html`<${TagPicker}
@@ -154,14 +166,21 @@ function useChoices(path, scope) {
 }
 
 /** Return the links of a text. Lists that are not there yet find no problems. */
-function linksIn({ text, separator, columns }, domains, tags) {
+function linksIn({ text, separator, columns, utm }, domains, tags) {
   const read = readLinks(text, separator, columns);
+  const given = Object.fromEntries(new URLSearchParams(utm));
+  const values = Object.fromEntries(UTM.map(([name]) => [name, given[name]]));
   const hosts = domains && new Map(domains.map(({ id, domain_name: name }) => [name, id]));
   const rows = read.rows.map((row) => ({
     ...row,
+    link: row.problem ? row.link : withValues(row.link, values),
     problem: row.problem || unknown(row, hosts, tags),
   }));
   return { ...read, rows, hosts, newTags: missingTags(rows, tags) };
+}
+
+function withValues(link, values) {
+  return { ...link, destination_url: withUtm(link.destination_url, values) };
 }
 
 /** Return what a row names and the account does not have, in words. */

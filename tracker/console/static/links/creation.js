@@ -11,24 +11,27 @@ const PART = 100;
 
 /**
  * Create the links of `rows`, and return their short URLs. `onPart` gets the number of created rows
- * after each part. An error names the line, and which lines are created.
+ * after each part. An error names the line, and which lines are created. Its `since`, if any, is to
+ * be sent with what is left: the first links of that may have been created after it.
  */
-export async function createAll({ rows, newTags, known, ...chosen }, onPart) {
+export async function createAll({ rows, newTags, known, since, ...chosen }, onPart) {
   const { ids, created } = await withTags(known, newTags, rows);
-  let newest = (await newestLinks(1))[0]?.id ?? "";
+  let newest = since || (await newestLinks(1))[0]?.id || "0";
   const urls = [];
   for (let at = 0; at < rows.length; at += PART) {
     const part = rows.slice(at, at + PART);
     const links = part.map((row) => body(row, { ids, ...chosen }));
-    let made;
+    let made = null;
     try {
-      made = (await patiently(() => api.post("/api/short-links/bulk", owned({ links })))).rows;
+      if (at === 0 && since) made = await madeSince(since, links);
+      made ??= (await patiently(() => api.post("/api/short-links/bulk", owned({ links })))).rows;
     } catch (failed) {
       made = failed.mayPass && (await madeSince(newest, links).catch(() => null));
       if (!made) {
         // Without an answer, links may exist that have the tags.
         if (at === 0 && failed.status >= 400 && failed.status < 500) await removed(created);
-        throw told(failed, rows, at);
+        const isUnsure = failed.mayPass || (at === 0 && since);
+        throw Object.assign(told(failed, rows, at), { since: isUnsure ? newest : "" });
       }
     }
     newest = made.reduce((last, { id }) => (id > last ? id : last), newest);
@@ -105,7 +108,7 @@ function told(error, rows, at) {
     ? `Lines ${rows[0].line} to ${rows[at - 1].line} are created, and no longer in the box. The others are not. `
     : "";
   const unsure = error.mayPass
-    ? " The last lines may exist: look at the list before you go on."
+    ? " The next ones may exist: they are looked for before they are created again."
     : "";
   return Object.assign(error, { line: line - shift, message: done + message + unsure });
 }

@@ -34,6 +34,8 @@ const DESTINATION = {
   placeholder: "https://shop.example/offer",
   hint: "Macros such as {click_id} and {country} are filled in at the click.",
 };
+const ABOUT_UTM =
+  "They are written into the destination, and the link’s clicks count by them. A value in the query of the short link itself comes first.";
 const NEW = { destination_url: "", slug: "", domain_id: "", ...textsOf({}) };
 
 /**
@@ -41,12 +43,12 @@ const NEW = { destination_url: "", slug: "", domain_id: "", ...textsOf({}) };
  * `like` another. `onDone` gets the link.
  */
 export function LinkDialog({ link, like, start = like && copied(like), onClose, onDone }) {
-  const limit = session.value.tags.map(({ id }) => id);
-  const tags = limit.length === 1 ? limit : [];
   // A draft may be of an earlier state of the link, which it keeps.
   const draft = useDraft(
     link ? `link:${link.id}` : `link:new${start ? JSON.stringify(start) : ""}`,
-    link ? { ...editable(link), base: link } : { ...NEW, tags, ...optionsOf({}), ...start },
+    link
+      ? { ...editable(link), base: link }
+      : { ...NEW, tags: onlyTag(), ...optionsOf({}), ...start },
   );
   const { set, dirty, clear } = draft;
   const { base, ...fields } = draft.fields;
@@ -141,6 +143,12 @@ export function OptionsDialog({ links, target, count, onClose, onDone }) {
     ${progress}
     <${ErrorNote} error=${error} fields=${namesOf(OPTIONS)} />
   <//>`;
+}
+
+/** Return the tag of members who are limited to one: their links need it. */
+export function onlyTag() {
+  const limit = session.value.tags.map(({ id }) => id);
+  return limit.length === 1 ? limit : [];
 }
 
 function editable(link) {
@@ -241,15 +249,12 @@ function useSlugState(slug, domainId) {
 }
 
 /** Fields for the UTM parameters, which are read from the destination and written into it. */
-function UtmBuilder({ url, onChange }) {
+export function UtmBuilder({ url, about = ABOUT_UTM, onChange }) {
   const parsed = URL.canParse(url) ? new URL(url).searchParams : null;
   const put = (name) => (value) => onChange(withParameter(url, name, value));
   return html`<details class="utm">
     <summary>UTM parameters</summary>
-    <p class="hint">
-      They are written into the destination, and the link’s clicks count by them. A value in the
-      query of the short link itself comes first.
-    </p>
+    <p class="hint">${about}</p>
     ${parsed && seesAll() && html`<${UtmTemplates} ...${{ url, onChange }} />`}
     ${
       parsed

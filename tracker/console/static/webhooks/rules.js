@@ -28,6 +28,7 @@ const KINDS = {
     noun: "alert",
     title: "Alerts",
     button: "New alert",
+    editable: true,
     empty: "An alert tells a webhook when clicks stop, or a figure is too low or too high.",
     rule: { measure: "clicks", condition: "below", threshold: "10", hours: "24", pauseHours: "24" },
     fields: ({ condition }) => [
@@ -76,7 +77,7 @@ export function Rules({ webhooks }) {
 }
 
 function Section({ kind, webhooks }) {
-  const { title, button, empty, noun, words } = KINDS[kind];
+  const { title, button, empty, noun, words, editable } = KINDS[kind];
   const rules = useLoad((signal) => loadAll(`/api/${kind}`, signal), []);
   const [open, setOpen] = useState(null);
   const given = { onClose: () => setOpen(null), onDone: rules.reload };
@@ -96,12 +97,23 @@ function Section({ kind, webhooks }) {
     mayWrite && {
       label: "Actions",
       actions: true,
-      cell: (rule) => html`<${Button}
-        kind="quiet"
-        icon="trash"
-        label="Delete ${rule.name}"
-        onClick=${() => setOpen({ rule })}
-      />`,
+      cell: (rule) => html`
+        ${
+          editable &&
+          html`<${Button}
+            kind="quiet"
+            icon="edit"
+            label="Edit ${rule.name}"
+            onClick=${() => setOpen({ like: rule })}
+          />`
+        }
+        <${Button}
+          kind="quiet"
+          icon="trash"
+          label="Delete ${rule.name}"
+          onClick=${() => setOpen({ rule })}
+        />
+      `,
     },
   ].filter(Boolean);
   return html`
@@ -116,7 +128,11 @@ function Section({ kind, webhooks }) {
       skeleton=${1}
       empty=${html`<p class="about">${empty}</p>`}
     />
-    ${open && !open.rule && html`<${RuleDialog} ...${{ kind, webhooks, ...given }} />`}
+    ${
+      open &&
+      !open.rule &&
+      html`<${RuleDialog} ...${{ kind, webhooks, like: open.like, ...given }} />`
+    }
     ${
       open?.rule &&
       html`<${ConfirmDeletion}
@@ -130,29 +146,33 @@ function Section({ kind, webhooks }) {
   `;
 }
 
-function RuleDialog({ kind, webhooks, onClose, onDone }) {
+/** The dialog of a new rule, or of one `like` that is replaced. */
+function RuleDialog({ kind, webhooks, like, onClose, onDone }) {
   const { button, rule, fields: fieldsOf, sent } = KINDS[kind];
   const views = useLoad((signal) => loadAll("/api/views", signal), []);
-  const first = { name: "", webhook_id: webhooks[0].id, view: "", ...rule };
-  const { fields, set } = useFields(first);
+  const first = { name: "", webhook_id: webhooks[0].id, view: like ? "kept" : "", ...rule };
+  const { fields, set } = useFields({ ...first, ...(like && { ...like, ...like.rule }) });
   const saved = views.data?.rows ?? [];
+  const kept = like ? [["kept", "the clicks as before"]] : [];
   const list = [
     { name: "name", label: "Name", required: true, maxlength: 255, "data-focus": true },
     ...fieldsOf(fields),
-    { name: "view", label: "Of", options: [["", "all clicks"], ...saved.map(optionOf)] },
+    { name: "view", label: "Of", options: [...kept, ["", "all clicks"], ...saved.map(optionOf)] },
     { name: "webhook_id", label: "Tell", options: webhooks.map(optionOf) },
   ];
   const [save, busy, error] = useAction(async () => {
     const { name, webhook_id, view } = fields;
-    const filters = filtersOf(saved.find((one) => one.id === view)?.query ?? "");
-    await api.post(`/api/${kind}`, owned({ name, webhook_id, rule: { ...sent(fields), filters } }));
+    const query = saved.find((one) => one.id === view)?.query ?? "";
+    const filters = view === "kept" ? like.rule.filters : filtersOf(query);
+    const body = owned({ name, webhook_id, rule: { ...sent(fields), filters } });
+    await (like ? api.put(`/api/${kind}/${like.id}`, body) : api.post(`/api/${kind}`, body));
     onDone();
     onClose();
   });
   const about = "“Of” takes the filters of a saved view, as they are now.";
   return html`<${Dialog}
-    title=${button}
-    action="Create"
+    title=${like ? "Edit the alert" : button}
+    action=${like ? "Save" : "Create"}
     ...${{ about, busy, onClose }}
     onSubmit=${save}
   >
