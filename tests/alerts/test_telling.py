@@ -14,7 +14,7 @@ from tests.factories import create_link, create_rule, create_webhook, make_click
 from tests.webhooks.receiver import answer
 from tests.webhooks.sending.scene import listening, sending, stored
 from tracker.accounts.accounts import Account
-from tracker.alerts import telling
+from tracker.alerts import reading, telling
 from tracker.alerts.rules import LEASE, Rule
 from tracker.clock import iso, now
 from tracker.journal.backlog import BacklogSize
@@ -91,6 +91,23 @@ async def test_an_alert_tells_its_webhook_if_its_condition_is_met(
             f"A rule: clicks {clicks} within 2 hours up to {HOUR:%Y-%m-%d %H:%M}, "
             f"{condition} {limit}"
         )
+
+
+async def test_nothing_is_halved_where_the_week_before_had_nothing_or_a_loss(
+    services: Services, account: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    webhook = await create_webhook(services, account.id)
+    rule = await create_rule(
+        services,
+        *("alerts", account.id, webhook.id),
+        measure="profit",
+        condition="halved",
+        threshold=None,
+    )
+    for value, before in ((-1, 0), (-6, -10), (-1, None), (None, 4), (4, 10)):
+        monkeypatch.setattr(reading, "_sums", AsyncMock(return_value=[value, before]))
+        await look(services, rule, AT)
+    assert [(one["value"], one["limit"]) for one in await told(services)] == [(4, 5)]
 
 
 async def test_an_alert_pauses_after_a_message_and_filters_its_clicks(

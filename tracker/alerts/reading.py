@@ -52,14 +52,13 @@ async def read_alert(
         before = day - _WEEK
         ends.append((before, min(hour, calendar.hours_in(before) - 1)))
     value, *earlier = await _sums(services, rule, wanted, calendar, ends)
-    limit = wanted.threshold if not earlier else (earlier[0] or 0) / 2
-    assert limit is not None
+    limit = _half(earlier[0]) if earlier else wanted.threshold
     spread = timedelta(seconds=rule.id.int % SPREAD_SECONDS)
     due_at = calendar.end_of_hour(day, hour) + DELAY + spread
     changes = {"value": value, "until": until, "due_at": due_at, "problem": None}
     pause, told_until = timedelta(hours=wanted.pause_hours), rule.told_until
     is_told = told_until is not None and until - told_until < pause
-    if value is None or is_told or not _is_met(wanted, value, limit):
+    if value is None or limit is None or is_told or not _is_met(wanted, value, limit):
         return Outcome(changes)
     text = _alert_text(rule, wanted, value, limit, f"{calendar.local(until):%Y-%m-%d %H:%M}")
     told = {"measure": wanted.measure, "value": value, "limit": limit, "until": iso(until)}
@@ -89,6 +88,11 @@ async def _sums(
         value = getattr(reduce(added, within, NO_MEASURES), name)
         found.append(None if value is None else float(value))
     return found
+
+
+def _half(value: float | None) -> float | None:
+    """Return the half of what there was. Nothing, or a loss, has none."""
+    return value / 2 if value is not None and value > 0 else None
 
 
 def _is_met(wanted: AlertRule, value: float, limit: float) -> bool:
