@@ -36,7 +36,7 @@ SHOWN_CHARACTERS: Final = 4096
 
 RETRIED: Final = (DeliveryStatus.FAILED, DeliveryStatus.CANCELLED)
 
-_MAX_COUNTED: Final = 100_000
+MAX_COUNTED: Final = 100_000
 
 _MAX_SEARCHES: Final = 5
 """Searches of a claim, while all that it finds has to wait for earlier deliveries."""
@@ -213,7 +213,9 @@ class Deliveries:
         return [as_struct(Delivery, row) for row in rows], total
 
     async def count(self, webhook_id: UUID, state: str) -> int:
-        return await self._reader.count("deliveries", in_states(webhook_id, [state]))
+        """Return how many there are, counted up to MAX_COUNTED: those that fail are read."""
+        matching = in_states(webhook_id, [state])
+        return await self._reader.count("deliveries", matching, limit=MAX_COUNTED)
 
     async def send_now(self, webhook_id: UUID, account_id: UUID, at: datetime) -> int:
         """Make the first MAX_SENT_NOW that are due later due now; return how many."""
@@ -259,7 +261,7 @@ class Deliveries:
         stages = [*first_of_each(), oldest]
         [first] = await self._deliveries.aggregate(stages).to_list(None) or [{"due_at": None}]
         matching = {"status": DeliveryStatus.DUE, "due_at": {"$lte": at}}
-        due = await self._deliveries.count_documents(matching, limit=_MAX_COUNTED)
+        due = await self._deliveries.count_documents(matching, limit=MAX_COUNTED)
         return DeliveryBacklog(due, first["due_at"] if due else None)
 
 

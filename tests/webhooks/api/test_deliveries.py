@@ -70,7 +70,7 @@ async def test_deliveries_are_listed_by_page_and_status(world: World) -> None:
 
 
 async def test_failing_deliveries_are_listed_and_counted_with_the_state_of_their_webhook(
-    world: World,
+    world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     at = now()
     codes: dict[str, list[int | None]] = {
@@ -101,6 +101,9 @@ async def test_failing_deliveries_are_listed_and_counted_with_the_state_of_their
         "due": 4,
         "failing": 2,
     }
+    monkeypatch.setattr("tracker.webhooks.deliveries.MAX_COUNTED", 1)
+    state = (await world.api.get(log)).json()["webhook"]
+    assert (state["due"], state["failing"]) == (1, 1)
 
 
 async def test_all_that_waits_is_sent_now_up_to_a_limit_and_not_what_is_being_sent(

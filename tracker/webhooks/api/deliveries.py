@@ -20,7 +20,7 @@ from tracker.web.resource import Resource, one_by_one, record_of
 from tracker.web.schema import Page, Paged, Timestamp
 from tracker.webhooks.api.masking import masked_target, may_read_targets
 from tracker.webhooks.api.webhooks import WEBHOOKS
-from tracker.webhooks.deliveries import LOG_DAYS, SHOWN_CHARACTERS, Deliveries
+from tracker.webhooks.deliveries import LOG_DAYS, MAX_COUNTED, SHOWN_CHARACTERS, Deliveries
 from tracker.webhooks.delivery import FAILING, Delivery, DeliveryStatus, Kind
 from tracker.webhooks.limits import MAX_BODY_BYTES
 from tracker.webhooks.schedule import Disabled
@@ -95,7 +95,10 @@ class ReceiverState(msgspec.Struct, kw_only=True):
     disabled_reason: Disabled | None
     disabled_at: Timestamp | None
     failing_since: Timestamp | None
-    due: Annotated[int, Meta(description="number of deliveries that are due, now or later")]
+    due: Annotated[
+        int,
+        Meta(description=f"deliveries that are due, now or later; counted up to {MAX_COUNTED:,}"),
+    ]
     failing: Annotated[int, Meta(description="those of due whose last attempt failed")]
 
 
