@@ -184,7 +184,7 @@ async def test_the_days_of_a_link_are_those_of_the_account_s_time_zone(
         async with page.expect_request("**/api/reports/overview") as asked:
             await page.goto(f"/console/links/{link.id}")
         sent: Any = (await asked.value).post_data_json
-        await expect(page.get_by_text(f"Days of {zone}")).to_be_visible()
+        await expect(page.get_by_text(f"Times and days are those of {zone}.")).to_be_visible()
     assert sent["dateRange"]["to"] == today.isoformat()
     assert sent["dateRange"]["from"] == (today - timedelta(days=27)).isoformat()
 

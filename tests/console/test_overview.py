@@ -79,7 +79,7 @@ async def test_the_figures_on_the_page_are_those_of_the_api_over_a_change_of_clo
     ) as page:
         await expect(page.locator(".tile")).to_have_count(7)
         answer = await overview(page)
-        await expect(page.get_by_text(f"Days of {zone}")).to_be_visible()
+        await expect(page.get_by_text(f"Times and days are those of {zone}.")).to_be_visible()
         rows = await table(page)
         assert [row[1] for row in rows] == [f"{step['clicks']}" for step in answer["series"]]
         assert await tile(page, "Clicks") == f"{answer['totals']['clicks']}"

@@ -40,6 +40,8 @@ export function useSteps() {
 /** The days, their comparison and bots; the steps of a series unless `series` is false. */
 export function Controls({ report, answer, step, series = true }) {
   const { from, to } = report.days;
+  // The foot of the page names the account's zone; a report may have days of an earlier one too.
+  const zone = answer.data ? zoneText(answer.data) : session.value.account.time_zone;
   const pick = (name, value) => setQuery({ [name]: value || null }, { replace: false });
   const period = (value) =>
     setQuery(
@@ -88,9 +90,9 @@ export function Controls({ report, answer, step, series = true }) {
     ${choice("compare", "Comparison", COMPARISONS)}
     ${series && choice("interval", "Steps", intervalsFor(report.days))}
     ${choice("bots", "Bots", BOTS)}
-    <span class="hint">
-      Days of ${answer.data ? zoneText(answer.data) : session.value.account.time_zone}
-    </span>
+    ${
+      zone !== session.value.account.time_zone && html`<span class="hint">Days of ${zone}</span>`
+    }
     ${
       answer.progress > 0 &&
       html`<span class="hint" role="status">
