@@ -90,9 +90,7 @@ export function Controls({ report, answer, step, series = true }) {
     ${choice("compare", "Comparison", COMPARISONS)}
     ${series && choice("interval", "Steps", intervalsFor(report.days))}
     ${choice("bots", "Bots", BOTS)}
-    ${
-      zone !== session.value.account.time_zone && html`<span class="hint">Days of ${zone}</span>`
-    }
+    ${zone !== session.value.account.time_zone && html`<span class="hint">Days of ${zone}</span>`}
     ${
       answer.progress > 0 &&
       html`<span class="hint" role="status">
