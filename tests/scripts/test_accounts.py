@@ -54,6 +54,7 @@ def test_production_never_starts_built_in_stores(run: Run) -> None:
     assert "MONGODB_URI: must be set" in ended.stderr
 
 
+@pytest.mark.usefixtures("short_patience")
 def test_an_unavailable_mongodb_exits_1_with_the_reason(run: Run) -> None:
     ended = run("accounts", "list", MONGODB_URI="mongodb://127.0.0.1:1/?directConnection=true")
     assert (ended.returncode, ended.stdout) == (1, "")

@@ -46,6 +46,7 @@ class Every(msgspec.Struct, forbid_unknown_fields=True):
     names: dict[str, str] | UnsetType = UNSET
     tags: tuple[str, ...] = ()
     raw: msgspec.Raw | UnsetType = UNSET
+    picture: bytes | UnsetType = UNSET
     anything: Any = UNSET
 
 
@@ -54,6 +55,8 @@ class Every(msgspec.Struct, forbid_unknown_fields=True):
     [
         ("text", 7, "text: must be text, got a whole number"),
         ("text", None, "text: must be text, got null"),
+        ("picture", 7, "picture: must be base64, got a whole number"),
+        ("picture", "***", "picture: must be base64"),
         ("text", "a", "text: must be text of at least 2 characters"),
         ("text", "abcd", "text: must be text of at most 3 characters"),
         ("text_or_null", ["a"], "text_or_null: must be text or null, got a list"),

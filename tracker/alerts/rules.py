@@ -14,7 +14,7 @@ from msgspec import UNSET, Meta, UnsetType, field
 from pymongo import ReturnDocument
 
 from tracker.clock import iso
-from tracker.errors import BadRequest
+from tracker.errors import BadRequest, NotFound
 from tracker.reports.api.figures import MeasureName
 from tracker.reports.api.filters import ReportFilters, check_dimension
 from tracker.reports.api.groups import GroupByIn
@@ -109,7 +109,10 @@ class Rules:
         await self._rules.insert_one(as_document(rule), session=session)
 
     async def replace(self, rule: Rule, session: MongoSession) -> None:
-        await self._rules.replace_one({"_id": rule.id}, as_document(rule), session=session)
+        """Store a rule in the place of its own. Raises NotFound if it is deleted meanwhile."""
+        own, document = {"_id": rule.id}, as_document(rule)
+        if not (await self._rules.replace_one(own, document, session=session)).matched_count:
+            raise NotFound("alert: not found")
 
     async def find(self, rule_id: UUID) -> Rule | None:
         return await self._pages.by_id(rule_id)

@@ -87,6 +87,7 @@ async def test_a_blocking_read_outlasts_the_timeout_of_requests(
         assert time.monotonic() - begun > clients.REQUEST_TIMEOUT_SECONDS
 
 
+@pytest.mark.usefixtures("short_patience")
 async def test_an_unavailable_mongodb_is_noticed_by_a_client_of_durable_writes() -> None:
     uri = mongodb_uri(free_port())
     with contextlib.closing(drivers.mongodb(uri)) as client, pytest.raises(PyMongoError):

@@ -125,7 +125,7 @@ def _flatten(union: OpenApiPart) -> None:
     """Replace each union in a union by its kinds: generated clients number the kinds of each."""
     kinds = []
     for kind in union["anyOf"]:
-        if "anyOf" in kind and kind.keys() <= {"anyOf", "description"}:
+        if "anyOf" in kind and kind.keys() <= {"anyOf", "description", "type"}:
             kinds += kind["anyOf"]
             union.setdefault("description", kind.get("description", ""))
         else:

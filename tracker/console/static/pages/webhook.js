@@ -8,7 +8,6 @@ import { useAction, useLoad } from "console/core/hooks";
 import { html } from "console/core/html";
 import { Pagination } from "console/core/lists";
 import {
-  Badge,
   Button,
   Choice,
   ErrorNote,
@@ -18,17 +17,16 @@ import {
   Time,
   lazy,
 } from "console/core/parts";
-import { navigate, route, setQuery } from "console/core/route";
+import { route, setQuery } from "console/core/route";
 import { can } from "console/core/session";
 import { toast } from "console/core/toasts";
 import { CodeBlock } from "console/parts/code";
-import { ConfirmDeletion, Dialog } from "console/parts/dialog";
 import { usePoll } from "console/parts/poll";
 import { WebhookState } from "console/pages/webhooks";
 import { Deliveries } from "console/webhooks/deliveries";
 import { filterText } from "console/webhooks/filter";
-import { SecretDialog, WebhookDialog, pretty } from "console/webhooks/form";
-import { requestText } from "console/webhooks/headers";
+import { SecretDialog, WebhookDialog } from "console/webhooks/form";
+import { TestDialog, RotateDialog, DeleteDialog } from "console/webhooks/dialogs";
 
 const DeliveryCharts = lazy("console/webhooks/delivery-charts", "DeliveryCharts");
 const BACK = { href: "/console/webhooks", label: "Webhooks" };
@@ -240,68 +238,4 @@ function SendMany({ path, active, reload, action, body, label, done, none }) {
     }
   });
   return html`<${Button} busy=${busy} disabled=${!active} onClick=${send}>${label}<//>`;
-}
-
-function TestDialog({ webhook, result, onClose }) {
-  const { delivered, payload, url, headers, attempt } = result;
-  const footer = html`<${Button} kind="main" onClick=${onClose}>Close<//>`;
-  return html`<${Dialog}
-    title=${delivered ? "The receiver took it" : "The receiver did not take it"}
-    wide
-    ...${{ footer, onClose }}
-  >
-    <dl class="facts">
-      <dt>Answer</dt>
-      <dd>
-        ${
-          attempt.code
-            ? html`<${Badge} kind=${delivered ? "good" : "bad"}>
-              ${attempt.code}
-            <//>`
-            : html`<${Badge} kind="bad">none<//> ${attempt.error}`
-        }
-      </dd>
-      <dt>Time</dt>
-      <dd>${format.number(attempt.milliseconds)} ms</dd>
-    </dl>
-    ${
-      attempt.answer &&
-      html`<${CodeBlock} title="What it said" text=${attempt.answer} label="the answer" />`
-    }
-    <${CodeBlock}
-      title="What was sent"
-      text=${requestText(webhook.method, url, headers)}
-      label="the request"
-    />
-    <${CodeBlock} title="Its payload" text=${pretty(payload)} label="the payload" />
-  <//>`;
-}
-
-function RotateDialog({ webhook, onClose, onRotated }) {
-  const [rotate, busy, error] = useAction(async () =>
-    onRotated(await api.post(`/api/webhooks/${webhook.id}/secret`)),
-  );
-  return html`<${Dialog}
-    title="Rotate the secret?"
-    action="Make a new secret"
-    ...${{ busy, onClose }}
-    onSubmit=${rotate}
-  >
-    <p>
-      For a day deliveries are signed with the old secret too, so your receiver has time to change.
-    </p>
-    <${ErrorNote} error=${error} />
-  <//>`;
-}
-
-function DeleteDialog({ webhook, onClose }) {
-  return html`<${ConfirmDeletion}
-    title="Delete “${webhook.name}”?"
-    action="Delete the webhook"
-    path="/api/webhooks/${webhook.id}"
-    done="“${webhook.name}” is deleted"
-    ...${{ onClose, onDone: () => navigate("/console/webhooks") }}
-  >
-    <p>What is waiting is not sent, and its deliveries are no longer listed.</p>
-  <//>`;
 }

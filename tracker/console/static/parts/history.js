@@ -18,5 +18,6 @@ export function Changes({ changes }) {
 
 function shown(value) {
   if (value === null || value === "") return "nothing";
+  if (typeof value === "boolean") return value ? "yes" : "no";
   return typeof value === "string" ? value : JSON.stringify(value);
 }

@@ -111,6 +111,11 @@ export function changeText(write, now, was) {
     : signed((now - was) / Math.abs(was), format.percent);
 }
 
+/** Return the difference to a figure before; empty where its change is one already. */
+export function differenceText(write, now, was) {
+  return write === format.percent || now === null || was === null ? "" : signed(now - was, write);
+}
+
 function pointsText(points) {
   return signed(
     points,
