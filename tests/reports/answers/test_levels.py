@@ -1,7 +1,9 @@
 """Cross tables: every level is counted exactly, and a row is the totals of those below it."""
 
+from collections.abc import Mapping
 from decimal import Decimal
 from random import Random
+from typing import Any, Final
 
 from msgspec.structs import replace
 
@@ -63,13 +65,19 @@ async def test_every_level_equals_a_count_one_by_one(services: Services) -> None
             assert report.totals == counted.totals(query), query
 
 
+NO_CONDITIONS: Final[Mapping[str, Any]] = {
+    name: {} for name in ("excluded", "containing", "not_containing")
+}
+
+
 async def test_a_row_is_exactly_the_totals_of_those_below_it_costs_too(services: Services) -> None:
     random = Random(53)
     history = await made(services, random)
     await enter(services, history, random, 60)
     counted, with_costs = Counted(history, HOST), 0
     for first in GROUPS:
-        query = replace(drawn_levels(random, history, first), tests="exclude")
+        # Conditions on top of the filters would leave too few rows with costs.
+        query = replace(drawn_levels(random, history, first), tests="exclude", **NO_CONDITIONS)
         above: Measures | None = None
         way = below(counted, random, query)
         for number, at in enumerate(way):
@@ -84,7 +92,7 @@ async def test_a_row_is_exactly_the_totals_of_those_below_it_costs_too(services:
             if number + 1 < len(way):
                 key = way[number + 1].parents[-1]
                 [above] = [row.measures for row in report.rows if row.key == key]
-    assert with_costs
+    assert with_costs > 10
 
 
 async def test_rows_below_are_compared_with_those_of_their_counterpart(

@@ -34,8 +34,10 @@ const DESTINATION = {
   placeholder: "https://shop.example/offer",
   hint: "Macros such as {click_id} and {country} are filled in at the click.",
 };
-const ABOUT_UTM =
-  "They are written into the destination, and the link’s clicks count by them. A value in the query of the short link itself comes first.";
+const ABOUT_UTM = [
+  "They are written into the destination, and the link’s clicks count by them.",
+  "A value in the query of the short link itself comes first.",
+].join(" ");
 const NEW = { destination_url: "", slug: "", domain_id: "", ...textsOf({}) };
 
 /**
