@@ -11,7 +11,7 @@ import msgspec
 from tracker.imports.item import SourceItem
 from tracker.imports.source import FileFormat
 from tracker.imports.sources import SOURCES
-from tracker.links.api.rule_schema import RuleIn, SplitIn
+from tracker.links.api.rules.schema import RuleIn, SplitIn
 
 SAMPLES = Path(__file__).with_name("samples")
 HEAD_BYTES = 64 * 1024

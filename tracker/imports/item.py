@@ -5,7 +5,7 @@ from typing import Literal
 
 import msgspec
 
-from tracker.links.api.rule_schema import RuleIn, SplitIn
+from tracker.links.api.rules.schema import RuleIn, SplitIn
 
 HashScheme = Literal["plain", "argon2", "bcrypt", "pbkdf2", "unknown"]
 

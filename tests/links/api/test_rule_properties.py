@@ -14,8 +14,8 @@ from tracker.clicks.redirects.deciding import RequestVisitor
 from tracker.clicks.visit import Visit
 from tracker.errors import BadRequest
 from tracker.links.api.option_schema import OptionsIn, rule_fields
-from tracker.links.api.rule_checks import check_rules
-from tracker.links.api.rule_schema import rule_records, split_record
+from tracker.links.api.rules.checks import check_rules
+from tracker.links.api.rules.schema import rule_records, split_record
 from tracker.links.rules.decider import decider_of, encoded
 from tracker.links.rules.identity import NEW_LINK
 from tracker.links.rules.rule import Deciding

@@ -2,7 +2,7 @@
 
 from tracker.clicks.country import COUNTRIES
 from tracker.errors import BadRequest
-from tracker.links.api.rule_values import CANONICAL
+from tracker.links.api.rules.values import CANONICAL
 from tracker.visitor_dimensions import _country_names
 
 

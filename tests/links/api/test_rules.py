@@ -13,7 +13,7 @@ from tests.links.api.short_links import BULK, PATH, audited, create, send, store
 from tests.web.each import each_case
 from tests.web.world import World
 from tracker.ids import new_id
-from tracker.links.api.rule_checks import MAX_BYTES
+from tracker.links.api.rules.checks import MAX_BYTES
 from tracker.links.destination import OWN_REDIRECT
 
 EVERY_KIND: list[dict[str, Any]] = [

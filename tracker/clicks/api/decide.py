@@ -15,8 +15,8 @@ from tracker.clicks.visit import ClientHeaders, Visit
 from tracker.clock import now_ms
 from tracker.errors import BadRequest
 from tracker.limits.network import address_number
-from tracker.links.api.rule_checks import check_rules, checked_url
-from tracker.links.api.rule_schema import DestinationUrl, RulesIn, SplitIn
+from tracker.links.api.rules.checks import check_rules, checked_url
+from tracker.links.api.rules.schema import DestinationUrl, RulesIn, SplitIn
 from tracker.links.api.short_links import find_own
 from tracker.links.destination import DESTINATION_FIELD
 from tracker.links.link import CachedLink, Link

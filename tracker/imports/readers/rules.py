@@ -15,8 +15,8 @@ from tracker.clicks.country import COUNTRIES
 from tracker.errors import BadRequest
 from tracker.imports.item import Loss
 from tracker.imports.readers.fields import Record
-from tracker.links.api.rule_checks import check_rules, check_size
-from tracker.links.api.rule_schema import MAX_NAME_CHARACTERS, MAX_VALUES, RuleIn, SplitIn
+from tracker.links.api.rules.checks import check_rules, check_size
+from tracker.links.api.rules.schema import MAX_NAME_CHARACTERS, MAX_VALUES, RuleIn, SplitIn
 from tracker.links.rules.rule import MAX_RULES
 
 Condition = Mapping[str, Any]

@@ -10,8 +10,8 @@ from msgspec import UNSET, Meta, UnsetType
 
 from tracker.access.passwords import Passwords
 from tracker.errors import BadRequest
-from tracker.links.api.rule_checks import check_rules, checked_url
-from tracker.links.api.rule_schema import RulesIn, SplitIn
+from tracker.links.api.rules.checks import check_rules, checked_url
+from tracker.links.api.rules.schema import RulesIn, SplitIn
 from tracker.links.options import (
     CLICK_PARAMETER,
     NAMES,

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from tracker.access.principal import Actor
 from tracker.errors import NotFound
-from tracker.links.api.rule_schema import RuleRecord, SplitRecord, rule_records, split_record
+from tracker.links.api.rules.schema import RuleRecord, SplitRecord, rule_records, split_record
 from tracker.links.api.short_link_changes import change_all
 from tracker.links.api.short_link_record import WrittenShortLink, written
 from tracker.links.api.short_links import LINKS, find_own

@@ -12,7 +12,7 @@ from tracker.access.audit import AuditAction, FieldChange, differences
 from tracker.errors import BadRequest, ChangedMeanwhile
 from tracker.links import destination
 from tracker.links.api.option_schema import fields_of, rule_fields
-from tracker.links.api.rule_checks import check_size
+from tracker.links.api.rules.checks import check_size
 from tracker.links.api.short_link_record import ShortLink, WrittenShortLink, written
 from tracker.links.api.short_link_schema import (
     EXAMPLE_LINK,

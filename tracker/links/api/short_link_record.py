@@ -25,7 +25,7 @@ from tracker.links.api.option_schema import (
     Paths,
     Status,
 )
-from tracker.links.api.rule_schema import (
+from tracker.links.api.rules.schema import (
     RuleRecord,
     SplitRecord,
     rule_records,

@@ -11,8 +11,8 @@ from tracker.ids import SLUG, SLUG_RULE, parse_id
 from tracker.links import destination
 from tracker.links.api.cursors import MAX_CURSOR_CHARACTERS, PageStart, page_start_of
 from tracker.links.api.option_schema import OptionsIn, check_options_in, options_of
-from tracker.links.api.rule_checks import checked_url
-from tracker.links.api.rule_schema import DestinationUrl
+from tracker.links.api.rules.checks import checked_url
+from tracker.links.api.rules.schema import DestinationUrl
 from tracker.links.api.short_link_record import ShortLink, WrittenShortLink
 from tracker.links.lists.filter import LinkOrder, LinkState
 from tracker.links.macros import check_macros

@@ -15,7 +15,7 @@ from tracker.clock import now
 from tracker.errors import BadRequest, NotFound
 from tracker.links.api.cursors import PageStart, cursor_of
 from tracker.links.api.option_schema import EXPIRED_URL, OptionsIn, fields_of, rule_fields
-from tracker.links.api.rule_checks import parts
+from tracker.links.api.rules.checks import parts
 from tracker.links.api.short_link_record import (
     ShortLink,
     TagReference,

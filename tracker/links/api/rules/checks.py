@@ -13,7 +13,7 @@ from msgspec import UNSET, UnsetType
 
 from tracker.calendar import is_zone
 from tracker.errors import BadRequest
-from tracker.links.api.rule_schema import (
+from tracker.links.api.rules.schema import (
     MAX_NAME_CHARACTERS,
     RuleCondition,
     RuleIn,
@@ -21,7 +21,7 @@ from tracker.links.api.rule_schema import (
     TimeCondition,
     VariantIn,
 )
-from tracker.links.api.rule_values import CANONICAL, is_daily
+from tracker.links.api.rules.values import CANONICAL, is_daily
 from tracker.links.macros import check_macros
 from tracker.links.rules.rule import KINDS
 from tracker.syntax.invisible import check_visible, stripped

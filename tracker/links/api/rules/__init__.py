@@ -1,0 +1,1 @@
+"""Rules and splits in requests and answers."""
