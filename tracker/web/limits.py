@@ -59,6 +59,7 @@ MAX_PAGE_SIZE: Final = 100
 DEFAULT_PAGE_SIZE: Final = 25
 
 MAX_BULK_LINKS: Final = 100
+MAX_BULK_CHANGES: Final = 500
 """The limit of the links that one request creates or changes."""
 
 MAX_TAGS: Final = 100

@@ -105,7 +105,7 @@ BROKEN: list[tuple[dict[str, Any], int, str]] = [
     ({"click_parameter": "s"}, 400, "click_parameter: 1 to 64"),
     ({"expired_url": "http://tracker.test/c/abc"}, 400, "expired_url: must not be a redirect"),
     ({"ids": [], "active": False}, 400, "ids: must be a list of at least 1"),
-    ({"ids": [MISSING] * 101, "active": False}, 400, "ids: must be a list of at most 100"),
+    ({"ids": [MISSING] * 501, "active": False}, 400, "ids: must be a list of at most 500"),
     ({"add_tags": [OWN], "remove_tags": [OWN]}, 400, "remove_tags: add_tags has one of them"),
     ({"ids": [OWN, MISSING], "active": False}, 404, f"ids: not found: {MISSING}"),
     ({"ids": [MISSING, FOREIGN], "active": False}, 403, "ids: belongs to another account"),
@@ -133,6 +133,46 @@ async def test_a_broken_rule_is_named_and_changes_nothing(world: World) -> None:
         assert (response.status, response.error[: len(error)]) == (status, error)
     assert await links_of(world.services) == before
     assert await audited(world.services, world.account) == []
+
+
+async def test_each_link_that_can_be_is_changed_and_the_others_say_why(world: World) -> None:
+    able, newer = [await create_link(world.services, world.account.id, slug) for slug in "ab"]
+    gone = await archived(world.services, world.account, slug="gone")
+    domain = await world.services.links.domains.create(world.account.id, "go.example.com")
+    orphan = await archived(world.services, world.account, slug="orphan", domain=domain)
+    await world.services.stores.mongodb["domains"].delete_one({"_id": domain.id})
+    foreign = await create_link(world.services, world.other_account.id, "foreign")
+    ids = [orphan.id, able.id, foreign.id, UUID(int=404), newer.id, gone.id]
+    revisions = [orphan.revision, able.revision, 1, 1, newer.revision + 1, gone.revision]
+    fields = {"active": False, "archived": False, "revisions": revisions}
+    response = await change(world.api, world.account, ids, **fields, all_or_nothing=False)
+    assert response.status == 200
+    assert [row["slug"] for row in response.json()["rows"]] == ["a", "gone"]
+    results = response.json()["results"]
+    assert [UUID(one["id"]) for one in results] == ids
+    assert [one.get("code") for one in results] == [
+        *("bad_request", None, "forbidden", "not_found", "changed_meanwhile", None)
+    ]
+    assert results[0]["error"].startswith(f"domain_id: short link {orphan.id} cannot be restored")
+    stored = {
+        row["slug"]: (row["active"], row["archived"]) for row in await links_of(world.services)
+    }
+    assert stored == {
+        "a": (False, False),
+        "b": (True, False),
+        "gone": (False, False),
+        "orphan": (True, True),
+        "foreign": (True, False),
+    }
+    entries = await audited(world.services, world.account)
+    assert {entry.target.id for entry in entries} == {able.id, gone.id}
+
+
+async def test_a_tag_that_is_not_there_is_the_fault_of_no_link(world: World) -> None:
+    links = await three_links(world.services, world.account)
+    fields = {"add_tags": [MISSING], "all_or_nothing": False}
+    response = await change(world.api, world.account, [one.id for one in links], **fields)
+    assert (response.status, response.error) == (404, f"add_tags: not found: {MISSING}")
 
 
 async def test_options_are_set_in_all_links_and_in_their_history(world: World) -> None:

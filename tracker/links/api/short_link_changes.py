@@ -1,4 +1,4 @@
-"""`/api/short-links`: change, archive and restore a link, and change many at once, all or none."""
+"""`/api/short-links`: change, archive and restore a link."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -6,19 +6,15 @@ from typing import Any, Final
 from uuid import UUID
 
 from msgspec import UNSET
-from msgspec.structs import replace
 
 from tracker.access.audit import AuditAction, FieldChange, differences
-from tracker.errors import BadRequest, ChangedMeanwhile
+from tracker.errors import BadRequest
 from tracker.links import destination
 from tracker.links.api.option_schema import fields_of, rule_fields
 from tracker.links.api.rules.checks import check_size
 from tracker.links.api.short_link_record import ShortLink, WrittenShortLink, written
 from tracker.links.api.short_link_schema import (
-    EXAMPLE_LINK,
-    ChangedShortLinks,
     ChangeShortLink,
-    ChangeShortLinks,
     CreateShortLink,
 )
 from tracker.links.api.short_links import (
@@ -30,13 +26,13 @@ from tracker.links.api.short_links import (
 )
 from tracker.links.link import Link, Revision
 from tracker.links.macros import check_macros
-from tracker.links.options import check_options
 from tracker.links.rules.rule import Rule, Split
 from tracker.links.services import LinkCall
+from tracker.links.tags import Tag
 from tracker.stores.mongodb.transaction import MongoSession
 from tracker.web.call import Nothing
 from tracker.web.endpoint import Endpoints
-from tracker.web.limits import MAX_BULK_LINKS, MAX_TAGS
+from tracker.web.limits import MAX_TAGS
 from tracker.web.schema import Done
 
 endpoint = Endpoints("links")
@@ -118,7 +114,7 @@ async def _changed(
     if fields:
         within = partial(_meanwhile, call, fields)
         changed = await call.services.links.change(link.id, within, call.principal.actor)
-    if changes := await _changes(call, link, changed):
+    if changes := await _changes_of(call, Revision(link, changed)):
         await call.audit("short_link.changed", LINKS.audit_object(changed), changes)
     return written(await LINKS.show(call, changed), changed)
 
@@ -146,43 +142,9 @@ async def archive(call: LinkCall[Nothing, Nothing]) -> Done:
     link = await LINKS.find(call)
     meanwhile = partial(_meanwhile, call, {"archived": True})
     archived = await call.services.links.change(link.id, meanwhile)
-    changes = await _changes(call, link, archived)
+    changes = await _changes_of(call, Revision(link, archived))
     await call.audit("short_link.archived", LINKS.audit_object(link), changes)
     return Done()
-
-
-@endpoint(
-    "PATCH",
-    "/api/short-links/bulk",
-    "links:write",
-    summary=f"Change, archive or restore up to {MAX_BULK_LINKS} short links, all or none",
-    check=check_targets,
-    example={"ids": [EXAMPLE_LINK], "active": False},
-    limited=True,
-)
-async def change_many(call: LinkCall[Nothing, ChangeShortLinks]) -> ChangedShortLinks:
-    """Change several links, all or none."""
-    body, services = call.body, call.services
-    links = await services.links.find_all(body.ids)
-    tags = await services.tags.find({*body.add_tags, *body.remove_tags})
-    check_own(
-        call,
-        [
-            *(("ids", link_id, links.get(link_id)) for link_id in body.ids),
-            *(("add_tags", tag_id, tags.get(tag_id)) for tag_id in body.add_tags),
-            *(("remove_tags", tag_id, tags.get(tag_id)) for tag_id in body.remove_tags),
-        ],
-    )
-    fields = await fields_of(body, services.passwords)
-    expected = dict(zip(body.ids, body.revisions, strict=False))
-
-    def fields_for(link: Link) -> Mapping[str, Any]:
-        if expected.get(link.id, link.revision) != link.revision:
-            raise ChangedMeanwhile(f"revisions: short link {link.id} has another by now")
-        return _fields(call, fields, link)
-
-    changed = await change_all(call, [links[one] for one in body.ids], fields_for)
-    return ChangedShortLinks(rows=await LINKS.show_all(call, changed))
 
 
 @endpoint("POST", "/api/short-links/{id}/restore", "links:write", limited=True)
@@ -192,24 +154,6 @@ async def restore(call: LinkCall[Nothing, Nothing]) -> ShortLink:
         call, [await find_own(call, call.services.links)], lambda _: {"archived": False}
     )
     return await LINKS.show(call, link)
-
-
-def _fields(
-    call: LinkCall[Nothing, ChangeShortLinks], sent: Mapping[str, Any], link: Link
-) -> dict[str, Any]:
-    """Return the fields to set in a link. Raises BadRequest that names it if it breaks a rule."""
-    body = call.body
-    kept = [tag_id for tag_id in link.tags if tag_id not in body.remove_tags]
-    tags = list(dict.fromkeys([*kept, *body.add_tags]))
-    if body.add_tags and len(tags) > MAX_TAGS:
-        raise BadRequest(f"add_tags: at most {MAX_TAGS} tags for each link: {link.id}")
-    call.principal.check_tags(tags, "remove_tags")
-    fields = {name: one for name, one in sent.items() if hasattr(link, name)}
-    try:
-        check_options(replace(link, **fields))
-    except BadRequest as error:
-        raise BadRequest(f"{error.message}: short link {link.id}") from None
-    return {**fields, "tags": tags}
 
 
 async def change_all(
@@ -222,7 +166,8 @@ async def change_all(
     async def check_and_audit(session: MongoSession, revisions: Sequence[Revision]) -> None:
         restored = [one.after for one in revisions if _action(one) == _RESTORED]
         await _lock_domains(call, restored, session)
-        await call.audit_all([await _audit_action(call, one) for one in revisions], session)
+        tags = await _changed_tags(call, revisions)
+        await call.audit_all([_audit_action(one, tags) for one in revisions], session)
 
     store, actor = call.services.links, call.principal.actor
     return await store.change_all(links, fields_of, check_and_audit, actor)
@@ -236,14 +181,32 @@ async def _lock_domains(
     locked = await call.services.domains.lock(domain_ids, session) if domain_ids else set()
     for link in restored:
         if link.domain_id and link.domain_id not in locked:
-            raise BadRequest(
-                f"domain_id: short link {link.id} cannot be restored: {link.domain_name} was "
-                "deleted, or another account has proven it"
-            )
+            raise cannot_be_restored(link)
 
 
-async def _changes(call: LinkCall[Any, Any], before: Link, after: Link) -> dict[str, FieldChange]:
-    """Return the changed fields for the audit log, with the names of tags."""
+def cannot_be_restored(link: Link) -> BadRequest:
+    """Return the error of an archived link whose domain is not in use."""
+    return BadRequest(
+        f"domain_id: short link {link.id} cannot be restored: {link.domain_name} was "
+        "deleted, or another account has proven it"
+    )
+
+
+async def _changes_of(call: LinkCall[Any, Any], revision: Revision) -> dict[str, FieldChange]:
+    return _changes(*revision, await _changed_tags(call, [revision]))
+
+
+async def _changed_tags(
+    call: LinkCall[Any, Any], revisions: Sequence[Revision]
+) -> Mapping[UUID, Tag]:
+    """Return the tags of links whose tags have changed."""
+    changed = [one for one in revisions if one.before.tags != one.after.tags]
+    found = {tag_id for one in changed for link in one for tag_id in link.tags}
+    return await call.services.tags.find(found) if found else {}
+
+
+def _changes(before: Link, after: Link, tags: Mapping[UUID, Tag]) -> dict[str, FieldChange]:
+    """Return the changed fields for the audit log, with the names of `tags`."""
     changes = differences(before, after, without=["tags", "names", "rules", "split"])
     for field in ("rules", "split"):
         if getattr(before, field) != getattr(after, field):
@@ -256,7 +219,6 @@ async def _changes(call: LinkCall[Any, Any], before: Link, after: Link) -> dict[
             after=after.password_hash and ("changed" if before.password_hash else "set"),
         )
     if before.tags != after.tags:
-        tags = await call.services.tags.find({*before.tags, *after.tags})
         names = [
             ", ".join(tags[one].name for one in link.tags if one in tags) or None
             for link in (before, after)
@@ -271,11 +233,9 @@ def _names(part: Sequence[Rule] | Split | None) -> str | None:
     return ", ".join(one.name for one in named) or None
 
 
-async def _audit_action(call: LinkCall[Any, Any], revision: Revision) -> AuditAction:
-    changes = await _changes(call, *revision)
-    return AuditAction(
-        action=_action(revision), target=LINKS.audit_object(revision.after), changes=changes
-    )
+def _audit_action(revision: Revision, tags: Mapping[UUID, Tag]) -> AuditAction:
+    target = LINKS.audit_object(revision.after)
+    return AuditAction(action=_action(revision), target=target, changes=_changes(*revision, tags))
 
 
 def _action(revision: Revision) -> str:

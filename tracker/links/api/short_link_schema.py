@@ -28,7 +28,7 @@ from tracker.web.limits import (
     MAX_TAGS,
     MAX_TEXT_CHARACTERS,
 )
-from tracker.web.schema import AccountId, AccountPage, FilterText, Page, Text, sent_fields, trimmed
+from tracker.web.schema import AccountId, AccountPage, FilterText, Page, Text, trimmed
 
 InternalName = Annotated[
     str,
@@ -130,51 +130,6 @@ def _check_fields(body: NewShortLink | ChangeShortLink) -> None:
     if isinstance(body.tags, list):
         body.tags = list(dict.fromkeys(body.tags))
     check_options_in(body)
-
-
-class ChangeShortLinks(OptionsIn, forbid_unknown_fields=True, kw_only=True):
-    """The links to change together, and the changes."""
-
-    account_id: AccountId = field(name="accountId")
-    ids: Annotated[
-        list[Annotated[UUID, Meta(examples=[EXAMPLE_LINK])]],
-        Meta(
-            min_length=1,
-            max_length=MAX_BULK_LINKS,
-            description="short links of the account, archived ones too",
-        ),
-    ]
-    active: bool | UnsetType = UNSET
-    archived: Annotated[bool, Meta(description="false restores")] | UnsetType = UNSET
-    add_tags: TagIds = field(default_factory=list)
-    remove_tags: TagIds = field(default_factory=list)
-    revisions: Annotated[
-        list[int],
-        Meta(
-            max_length=MAX_BULK_LINKS,
-            description="of the `ids`, in their order: 412 if one has another by now",
-        ),
-    ] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        always = {"account_id", "ids", "add_tags", "remove_tags", "revisions"}
-        if not (sent_fields(self).keys() - always or self.add_tags or self.remove_tags):
-            raise BadRequest("body: needs active, archived, add_tags, remove_tags or an option")
-        if set(self.add_tags) & set(self.remove_tags):
-            raise BadRequest("remove_tags: add_tags has one of them too")
-        for name in ("paths", "rules", "split"):
-            if getattr(self, name) is not UNSET:
-                raise BadRequest(f"{name}: belong to one link; change it alone")
-        self.ids = list(dict.fromkeys(self.ids))
-        if self.revisions and len(self.revisions) != len(self.ids):
-            raise BadRequest("revisions: must be one for each of ids")
-        check_options_in(self)
-
-
-class ChangedShortLinks(msgspec.Struct, kw_only=True):
-    """The changed links, in the order of the request."""
-
-    rows: list[ShortLink]
 
 
 class ShortLinkPage(Page[ShortLink], kw_only=True):

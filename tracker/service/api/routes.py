@@ -39,6 +39,7 @@ from tracker.links.api import (
     domains,
     qr_codes,
     rule_changes,
+    short_link_bulk,
     short_link_changes,
     short_links,
     slugs,
@@ -95,6 +96,7 @@ Endpoints = tuple[Endpoint | HandledEndpoint, ...]
 _DECLARING = (
     *(
         short_links,
+        short_link_bulk,
         short_link_changes,
         rule_changes,
         slugs,
