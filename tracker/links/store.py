@@ -29,6 +29,7 @@ from tracker.links.link import (
 from tracker.links.names.names import NameTaken, find_names, is_taken, names_told
 from tracker.links.rules.choices import add_choices
 from tracker.links.rules.versions import forget, keep_versions
+from tracker.stores.batch import run_each
 from tracker.stores.mongodb.database import MongoDB
 from tracker.stores.mongodb.documents import as_struct, run_inserts, run_updates
 from tracker.stores.mongodb.paging import Pages
@@ -76,7 +77,7 @@ class Links:
             except NameTaken as error:
                 taken = error
             else:
-                await asyncio.gather(*map(self._publish_new, links))
+                await run_each(self._publish_new, links)
                 return links
             if taken.field != "slug" or new[taken.index].slug:
                 break
@@ -189,7 +190,7 @@ class Links:
         Redis, whose copies would be outdated.
         """
         names = [name for link in links for name in _keys(link)]
-        await asyncio.gather(*map(self._cache.begin_update, names))
+        await run_each(self._cache.begin_update, names)
 
         async def revise(session: MongoSession) -> dict[UUID, Revision]:
             stored = await self.find_all([link.id for link in links], session)
@@ -213,7 +214,7 @@ class Links:
         except NameTaken as taken:
             raise taken.explained() from None
         changed = [revised[link.id] for link in links if revised[link.id].after != link]
-        await asyncio.gather(*map(self._publish, changed))
+        await run_each(self._publish, changed)
         return [revised[link.id].after for link in links]
 
     async def _renamed(self, revision: Revision, session: MongoSession) -> Revision:
@@ -235,7 +236,7 @@ class Links:
         Raises Unavailable without Redis, and BadRequest if one was changed; nothing is deleted.
         """
         names = [name for link in links for name in _keys(link)]
-        await asyncio.gather(*map(self._cache.begin_update, names))
+        await run_each(self._cache.begin_update, names)
         unchanged = [{"_id": link.id, "version": link.version} for link in links]
 
         async def remove(session: MongoSession) -> None:

@@ -4,8 +4,9 @@ An idle caller waits for nothing. A busy server pays one round trip for hundreds
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextvars import Context
+from itertools import islice
 from typing import Final, Generic, Protocol, TypeVar
 
 import structlog
@@ -16,6 +17,8 @@ log = structlog.get_logger(__name__)
 
 MAX_GROUP_ITEMS: Final = 500
 MAX_WAITING_ITEMS: Final = 50_000
+
+_AT_ONCE: Final = 50
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -102,3 +105,10 @@ def notify(waiter: Waiter[Result], notify: Callable[[Item], None], outcome: Item
             notify(outcome)
     except Exception:
         log.exception("a request failed after its result had come")
+
+
+async def run_each(run: Callable[[Item], Awaitable[object]], items: Iterable[Item]) -> None:
+    """Run for each item, some at once: a turn of the loop with hundreds would hold up visitors."""
+    left = iter(items)
+    while piece := list(islice(left, _AT_ONCE)):
+        await asyncio.gather(*map(run, piece))
