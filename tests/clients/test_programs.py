@@ -4,6 +4,7 @@ The programs are examples that a customer may copy: they check what they do them
 """
 
 import json
+import lzma
 import os
 import re
 import shutil
@@ -61,25 +62,55 @@ def run(command: str, folder: Path, known: Mapping[str, str]) -> str:
     return done.stdout
 
 
-def test_a_program_in_python_does_a_customers_work(known: dict[str, str], tmp_path: Path) -> None:
+NOW, BEFORE = "now", "042c0fed"
+"""The document of the service that runs, and that of a commit whose clients are in use."""
+
+RENAMED = {
+    "create_short_links": "bulk_short_links",
+    "export_report": "export_reports",
+    r"((?:Create|Export|ListOrCreate)\w+?)Request(\w*)": r"\1\2",
+}
+"""What the programs called otherwise before, by patterns of its present names."""
+
+
+def prepare(program: Path, document: str, command: str, folder: Path) -> str:
+    """Write the program for `document`; return the command that generates its client from it."""
+    text = program.read_text(encoding="utf-8")
+    if document == BEFORE:
+        for name, before in RENAMED.items():
+            text = re.sub(rf"\b{name}\b", before, text)
+        packed = (PROGRAMS / f"previous/{BEFORE}.json.xz").read_bytes()
+        (folder / "openapi.json").write_bytes(lzma.decompress(packed))
+        command = command.replace("--url", "--path").replace("$BASE/", "")
+    (folder / program.name).write_text(text, encoding="utf-8")
+    return command
+
+
+@pytest.mark.parametrize("document", [NOW, BEFORE])
+def test_a_program_in_python_does_a_customers_work(
+    document: str, known: dict[str, str], tmp_path: Path
+) -> None:
     # The generator knows no images, and takes them as bytes if it is told to.
     kinds = dict.fromkeys(("image/svg+xml", "image/png"), "application/octet-stream")
     settings = tmp_path / "generator.json"
     settings.write_text(json.dumps({"content_type_overrides": kinds}), encoding="utf-8")
-    command = block(API, "openapi-python-client generate").strip()
+    shown = block(API, "openapi-python-client generate").strip()
+    command = prepare(PROGRAMS / "python/program.py", document, shown, tmp_path)
     run(f"{command} --fail-on-warning --config {settings.name}", tmp_path, known)
-    shutil.copy(PROGRAMS / "python/program.py", tmp_path)
     shown = run("python program.py", tmp_path, known)
     assert re.fullmatch(r"verified: [0-9a-f-]{36}\n", shown)
 
 
+@pytest.mark.parametrize("document", [NOW, BEFORE])
 def test_a_program_in_typescript_compiles_strictly_and_does_a_customers_work(
-    known: dict[str, str], tmp_path: Path
+    document: str, known: dict[str, str], tmp_path: Path
 ) -> None:
     assert npm.CLIENT.are_installed(), "run `python -m lab.npm client`, as `make test` does"
     (tmp_path / "node_modules").symlink_to(npm.CLIENT.modules)
-    for name in ("package.json", "tsconfig.json", "program.ts"):
+    for name in ("package.json", "tsconfig.json"):
         shutil.copy(PROGRAMS / "typescript" / name, tmp_path)
-    run(block(API, "npx openapi-typescript").replace("npx ", ""), tmp_path, known)
+    shown = block(API, "npx openapi-typescript").replace("npx ", "")
+    command = prepare(PROGRAMS / "typescript/program.ts", document, shown, tmp_path)
+    run(command, tmp_path, known)
     shown = run("node out/program.js", tmp_path, known)
     assert re.fullmatch(r"verified: [0-9a-f-]{36}\n", shown)

@@ -11,7 +11,7 @@ import msgspec
 from tracker.imports.item import SourceItem
 from tracker.imports.source import FileFormat
 from tracker.imports.sources import SOURCES
-from tracker.links.api.rules.schema import RuleIn, SplitIn
+from tracker.links.api.rules.schema import RuleInput, SplitInput
 
 SAMPLES = Path(__file__).with_name("samples")
 HEAD_BYTES = 64 * 1024
@@ -73,16 +73,16 @@ def read_api(source: str, api: TableApi) -> list[SourceItem]:
     return run_alone(collected(reader(api.get)))
 
 
-def rule(name: str, url: str, **condition: Any) -> RuleIn:
+def rule(name: str, url: str, **condition: Any) -> RuleInput:
     """Return a rule of one condition."""
     sent = {"name": name, "conditions": [condition], "destination_url": url}
-    return msgspec.convert(sent, RuleIn)
+    return msgspec.convert(sent, RuleInput)
 
 
-def split(*shares: tuple[str, int]) -> SplitIn:
+def split(*shares: tuple[str, int]) -> SplitInput:
     """Return a split by URLs and weights, whose variants are A, B and so on."""
     variants = [
         {"name": chr(ord("A") + number), "destination_url": url, "weight": weight}
         for number, (url, weight) in enumerate(shares)
     ]
-    return msgspec.convert({"variants": variants}, SplitIn)
+    return msgspec.convert({"variants": variants}, SplitInput)

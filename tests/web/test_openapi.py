@@ -90,12 +90,14 @@ def test_operation_ids_are_unique() -> None:
     [
         ("GET", "/api/short-links", "listShortLinks"),
         ("POST", "/api/short-links", "createShortLink"),
-        ("POST", "/api/short-links/bulk", "bulkShortLinks"),
+        ("GET", "/api/short-links/{id}/experiment", "getShortLinkExperiment"),
         ("GET", "/api/short-links/{id}", "getShortLink"),
         ("POST", "/api/domains/{id}/verify", "verifyDomain"),
         ("GET", "/api/conversions/{event_id}", "getConversion"),
         ("GET", "/api/webhooks/{id}/deliveries", "listWebhookDeliveries"),
+        ("POST", "/api/webhooks/{id}/deliveries/retry", "retryWebhookDeliveries"),
         ("POST", "/api/webhooks/{id}/deliveries/{delivery_id}/retry", "retryWebhookDelivery"),
+        ("GET", "/api/conversions/uploads/{id}/preview", "previewConversionUpload"),
     ],
 )
 def test_an_operation_is_named_after_what_it_does(method: str, path: str, expected: str) -> None:
@@ -234,5 +236,5 @@ def test_a_default_is_told_in_words() -> None:
     parameters = DOCUMENT["paths"]["/api/short-links"]["get"]["parameters"]
     [size] = [one for one in parameters if one["name"] == "pageSize"]
     assert size["description"] == "rows on a page; 25 if not given"
-    created = DOCUMENT["components"]["schemas"]["CreateShortLink"]["properties"]
+    created = DOCUMENT["components"]["schemas"]["CreateShortLinkRequest"]["properties"]
     assert created["active"] == {"type": "boolean", "description": "true if not given"}

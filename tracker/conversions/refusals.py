@@ -41,7 +41,7 @@ _MAX_PER_FLUSH: Final = 100
 """Refusals that one account stores at once. Further refusals are only counted."""
 
 
-class Reason(StrEnum):
+class RefusalReason(StrEnum):
     """The part of a request that is at fault."""
 
     PBK = "pbk"
@@ -57,19 +57,22 @@ class Reason(StrEnum):
 
 
 _REFUSING: Final = (400, 404, 413, 429)
-_BY_FIELD: Final = {**{one.value: one for one in Reason}, "txid": Reason.TRANSACTION_ID}
-_BY_STATUS: Final = {429: Reason.RATE, 413: Reason.REQUEST}
+_BY_FIELD: Final = {
+    **{one.value: one for one in RefusalReason},
+    "txid": RefusalReason.TRANSACTION_ID,
+}
+_BY_STATUS: Final = {429: RefusalReason.RATE, 413: RefusalReason.REQUEST}
 
-for _reason in Reason:
+for _reason in RefusalReason:
     POSTBACKS_REFUSED.labels(_reason)
 
 
-def reason_of(error: TrackerError) -> Reason:
+def reason_of(error: TrackerError) -> RefusalReason:
     """Return the parameter at fault: the alias's, or the first word of the error's message."""
     if isinstance(error, BadAlias):
-        return Reason(error.parameter)
+        return RefusalReason(error.parameter)
     field = error.message.partition(":")[0]
-    return _BY_STATUS.get(error.status) or _BY_FIELD.get(field, Reason.REQUEST)
+    return _BY_STATUS.get(error.status) or _BY_FIELD.get(field, RefusalReason.REQUEST)
 
 
 class RefusedRequest(NamedTuple):
@@ -79,7 +82,7 @@ class RefusedRequest(NamedTuple):
     method: str
     query: bytes
     body: bytes
-    reason: Reason
+    reason: RefusalReason
     status: int
     error: str
 
@@ -91,7 +94,7 @@ class RefusedPostback(msgspec.Struct, frozen=True, kw_only=True):
     account_id: UUID
     at: datetime
     method: str
-    reason: Reason
+    reason: RefusalReason
     status: int
     error: str
     query: str
@@ -137,7 +140,12 @@ class Refusals:
             raise
 
     async def page(
-        self, account_id: UUID, reason: Reason | None, page: int, page_size: int, search: str = ""
+        self,
+        account_id: UUID,
+        reason: RefusalReason | None,
+        page: int,
+        page_size: int,
+        search: str = "",
     ) -> tuple[list[RefusedPostback], int]:
         """Return a page, newest first, and the number of stored refusals.
 
@@ -150,13 +158,13 @@ class Refusals:
             wanted["$or"] = [{"query": found}, {"body": found}]
         return await self._pages.find({"account_id": account_id, **wanted}, page, page_size)
 
-    async def counts(self, account_id: UUID) -> dict[Reason, int]:
+    async def counts(self, account_id: UUID) -> dict[RefusalReason, int]:
         """Return the number of all refusals in STORED_DAYS days of UTC, by reason."""
         first = (now() - timedelta(days=STORED_DAYS - 1)).date()
         ids = [_day_id(account_id, first + timedelta(days=day)) for day in range(STORED_DAYS)]
-        total = Counter[Reason]()
+        total = Counter[RefusalReason]()
         for row in await self._reader.find("refused_postback_counts", {"_id": {"$in": ids}}):
-            total.update({one: row[one] for one in Reason if one in row})
+            total.update({one: row[one] for one in RefusalReason if one in row})
         return dict(total)
 
     async def _by_account(

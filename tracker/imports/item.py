@@ -5,7 +5,7 @@ from typing import Literal
 
 import msgspec
 
-from tracker.links.api.rules.schema import RuleIn, SplitIn
+from tracker.links.api.rules.schema import RuleInput, SplitInput
 
 HashScheme = Literal["plain", "argon2", "bcrypt", "pbkdf2", "unknown"]
 
@@ -58,8 +58,8 @@ class SourceLink(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
     external_id: str | None = None
     password: SourcePassword | None = None
     clicks: int | None = None
-    rules: tuple[RuleIn, ...] = ()
-    split: SplitIn | None = None
+    rules: tuple[RuleInput, ...] = ()
+    split: SplitInput | None = None
     losses: tuple[Loss, ...] = ()
 
 

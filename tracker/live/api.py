@@ -27,6 +27,7 @@ EVENT: Final[OpenApiPart] = {
     # Clicks show single visitors, as in the feed.
     "conversions:read",
     answer=MediaType("text/event-stream", EVENT),
+    operation_id="streamNewRows",
 )
 async def watch(call: LiveCall[AccountQuery, Nothing]) -> EventStream:
     """Watch clicks and conversions as soon as they are stored, as Server-Sent Events."""

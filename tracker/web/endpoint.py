@@ -35,6 +35,7 @@ TEXT_IDS: Final = (EXTERNAL_ID, TRANSACTION_ID)
 """The path parameters for the id of an event, and for ids that clients chose. Others are UUIDs."""
 
 _PARAMETER = re.compile(r"\{(\w+)\}")
+_VERB = re.compile(r"^[a-z]+")
 
 
 class MediaType(msgspec.Struct, frozen=True):
@@ -140,6 +141,7 @@ class Endpoint(NamedTuple):
             answer=MediaType(MEDIA_TYPES["csv"], TEXT),
             body=export.body or self.body,
             example=example,
+            operation_id=self.operation_id and _VERB.sub("export", self.operation_id),
             is_file=True,
         )
 
@@ -216,9 +218,17 @@ class Endpoints:
 
         return add
 
-    def file(self, path: str, access: str, export: Export, query: type[msgspec.Struct]) -> None:
+    def file(
+        self,
+        path: str,
+        access: str,
+        export: Export,
+        query: type[msgspec.Struct],
+        operation_id: str,
+    ) -> None:
         """Declare a GET that answers an export alone."""
-        self("GET", path, access, summary=export.summary, export=export)(_no_page)
+        declare = self("GET", path, access, export=export, operation_id=operation_id)
+        declare(_no_page)
         self.rows[-2:] = [self.rows[-1]._replace(path=path, query=query)]
 
     def upload(

@@ -17,30 +17,30 @@ from tracker_client import AuthenticatedClient
 from tracker_client.api.clicks import open_short_link
 from tracker_client.api.conversions import record_event_by_pixel
 from tracker_client.api.event_configs import create_event_config
-from tracker_client.api.reports import create_report, export_reports
+from tracker_client.api.reports import create_report, export_report
 from tracker_client.api.short_links import (
-    bulk_short_links,
     create_short_link,
+    create_short_links,
     export_short_links,
     list_short_links,
 )
 from tracker_client.api.tags import create_tag
 from tracker_client.api.webhooks import create_webhook
 from tracker_client.models import (
-    CreateEventConfig,
-    CreateReport,
-    CreateReportBots,
-    CreateReportGroupByType0,
-    CreateShortLink,
-    CreateShortLinks,
-    CreateWebhook,
-    CreateWebhookPayloadTemplateType0,
+    CreateEventConfigRequest,
+    CreateReportRequest,
+    CreateReportRequestBots,
+    CreateReportRequestGroupByType0,
+    CreateShortLinkRequest,
+    CreateShortLinksRequest,
+    CreateWebhookRequest,
+    CreateWebhookRequestPayloadTemplateType0,
     DateRange,
     Error,
-    ExportReport,
-    ExportReportBots,
-    ExportReportGroupByType0,
-    ListOrCreateTag,
+    ExportReportRequest,
+    ExportReportRequestBots,
+    ExportReportRequestGroupByType0,
+    ListOrCreateTagRequest,
     ListShortLinksSort,
     NewShortLink,
     OpenShortLinkParameters,
@@ -82,20 +82,22 @@ class Receiver(BaseHTTPRequestHandler):
 
 
 # A tag, and links with it: one alone, two together.
-tag = done(create_tag.sync(client=client, body=ListOrCreateTag(account_id=ACCOUNT, name="Spring")))
+tag = done(
+    create_tag.sync(client=client, body=ListOrCreateTagRequest(account_id=ACCOUNT, name="Spring"))
+)
 assert isinstance(tag, TagRecord)
-new_link = CreateShortLink(
+new_link = CreateShortLinkRequest(
     account_id=ACCOUNT, destination_url="https://shop.example/{slug}", slug="spring", tags=[tag.id]
 )
 link = done(create_short_link.sync(client=client, body=new_link))
-new_links = CreateShortLinks(
+new_links = CreateShortLinksRequest(
     account_id=ACCOUNT,
     links=[
         NewShortLink(destination_url="https://shop.example/a", slug="a", active=False),
         NewShortLink(destination_url="https://shop.example/b", slug="b", tags=[tag.id]),
     ],
 )
-made = done(bulk_short_links.sync(client=client, body=new_links))
+made = done(create_short_links.sync(client=client, body=new_links))
 assert [row.slug for row in made.rows] == ["a", "b"]
 
 # Filters of the list.
@@ -119,17 +121,17 @@ template = {"click": "{click_id}", "value": "{value}", "plan": "{metadata.plan}"
 webhook = done(
     create_webhook.sync(
         client=client,
-        body=CreateWebhook(
+        body=CreateWebhookRequest(
             account_id=ACCOUNT,
             target_url=f"http://127.0.0.1:{receiver.server_port}/",
-            payload_template=CreateWebhookPayloadTemplateType0.from_dict(template),
+            payload_template=CreateWebhookRequestPayloadTemplateType0.from_dict(template),
         ),
     )
 )
 Receiver.secret = webhook.secret
 
 # A click, and its conversion.
-new_config = CreateEventConfig(
+new_config = CreateEventConfigRequest(
     account_id=ACCOUNT, name="Purchase", payout_type=PayoutType.REVSHARE, payout=10
 )
 config = done(create_event_config.sync(client=client, body=new_config))
@@ -158,33 +160,35 @@ receiver.shutdown()
 today, one_day = datetime.now(UTC).date(), timedelta(days=1)
 days = DateRange(from_=today - one_day, to=today + one_day)
 filters = ReportFilters(utm_source="news", tag=[tag.id])
-asked = CreateReport(
+asked = CreateReportRequest(
     account_id=ACCOUNT,
     date_range=days,
-    group_by=CreateReportGroupByType0.LINK,
+    group_by=CreateReportRequestGroupByType0.LINK,
     filters=filters,
-    bots=CreateReportBots.INCLUDE,
+    bots=CreateReportRequestBots.INCLUDE,
 )
 deadline = time.monotonic() + 30
 while (report := done(create_report.sync(client=client, body=asked))).totals.conversions < 1:
     assert time.monotonic() < deadline, "the conversion is not counted"
     time.sleep(0.05)
 assert [(row.key, row.clicks, row.value) for row in report.rows] == [(str(link.id), 1, 12.5)]
-file = ExportReport(
+file = ExportReportRequest(
     account_id=ACCOUNT,
     date_range=days,
-    group_by=ExportReportGroupByType0.LINK,
+    group_by=ExportReportRequestGroupByType0.LINK,
     filters=filters,
-    bots=ExportReportBots.INCLUDE,
+    bots=ExportReportRequestBots.INCLUDE,
 )
-csv = done(export_reports.sync(client=client, body=file))
+csv = done(export_report.sync(client=client, body=file))
 assert csv.startswith("key,name,clicks,")
 assert csv.count("\r\n") == 2
 links = done(export_short_links.sync(client=client, account_id=ACCOUNT))
 assert links.count("\r\n") == 4
 
 # An error names the field and the rule.
-refused = create_tag.sync(client=client, body=ListOrCreateTag(account_id=ACCOUNT, name="spring"))
+refused = create_tag.sync(
+    client=client, body=ListOrCreateTagRequest(account_id=ACCOUNT, name="spring")
+)
 assert isinstance(refused, Error)
 assert refused.error.startswith("name: another tag")
 

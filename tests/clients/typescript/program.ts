@@ -113,7 +113,7 @@ receiver.close();
 const today = new Date();
 const day = (offset: number) =>
   new Date(today.getTime() + offset * 86_400_000).toISOString().slice(0, 10);
-const report: components["schemas"]["ExportReport"] = {
+const report: components["schemas"]["ExportReportRequest"] = {
   accountId,
   dateRange: { from: day(-1), to: day(1) },
   groupBy: "link",

@@ -112,7 +112,7 @@ class AccountRecord(msgspec.Struct, kw_only=True):
     parameters: OwnParameters
 
 
-class ChangeConversionRules(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+class ConversionRulesChange(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     """The rules to change. Omitted rules stay."""
 
     require_pbk: _RequirePbk | UnsetType = UNSET
@@ -146,7 +146,7 @@ class ChangeAccount(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
         ]
         | UnsetType
     ) = UNSET
-    conversion_rules: ChangeConversionRules | UnsetType = UNSET
+    conversion_rules: ConversionRulesChange | UnsetType = UNSET
     cost_parameter: CostParameter | UnsetType | None = UNSET
     parameters: OwnParameters | UnsetType = UNSET
 

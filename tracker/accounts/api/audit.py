@@ -23,7 +23,7 @@ endpoint = Endpoints("accounts")
 _Record = TypeVar("_Record", bound="HistoryRecord")
 
 
-class TargetRecord(msgspec.Struct, kw_only=True):
+class AuditTarget(msgspec.Struct, kw_only=True):
     """A changed object, with its name at that time."""
 
     kind: str
@@ -45,7 +45,7 @@ class HistoryRecord(msgspec.Struct, kw_only=True):
     at: Timestamp
     actor: ActorRecord
     action: Annotated[str, Meta(examples=["short_link.changed"])]
-    target: TargetRecord
+    target: AuditTarget
     changes: dict[str, ChangeRecord]
 
 
@@ -116,6 +116,7 @@ async def _all_entries(
     export=Export(
         "audit", "Export all changes, as CSV or NDJSON", AuditRecord, _all_entries, without=()
     ),
+    operation_id="listAuditEntries",
 )
 async def list_entries(call: AccountCall[ListAudit, Nothing]) -> Page[AuditRecord]:
     """Return a page of the account's audit log."""
@@ -142,6 +143,6 @@ def _record(kind: type[_Record], entry: AuditEntry) -> _Record:
         kind,
         entry,
         actor=record_of(ActorRecord, entry.actor),
-        target=record_of(TargetRecord, entry.target),
+        target=record_of(AuditTarget, entry.target),
         changes={name: record_of(ChangeRecord, one) for name, one in entry.changes.items()},
     )

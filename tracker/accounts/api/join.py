@@ -113,7 +113,7 @@ class JoinPreview(msgspec.Struct, kw_only=True):
     "POST",
     "/api/join/preview",
     Public(_ERRORS),
-    operation_id="previewJoin",
+    operation_id="previewInvitation",
     example={"token": EXAMPLE_TOKEN},
 )
 async def preview(call: PublicCall[AccountServices, Nothing, PreviewJoin]) -> JoinPreview:
@@ -127,7 +127,7 @@ async def preview(call: PublicCall[AccountServices, Nothing, PreviewJoin]) -> Jo
     Public(
         _ERRORS | {401: ("The person's password or code is wrong.", "e-mail or password: wrong")}
     ),
-    operation_id="join",
+    operation_id="acceptInvitation",
     example={
         "token": EXAMPLE_TOKEN,
         "name": "Ada Lovelace",

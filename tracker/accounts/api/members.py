@@ -51,7 +51,7 @@ class ChangeMember(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     tags: LimitTags | UnsetType = UNSET
 
 
-class LinkRecord(msgspec.Struct, kw_only=True):
+class PasswordResetLink(msgspec.Struct, kw_only=True):
     """A link that works once. Pass it on to the person."""
 
     id: Annotated[UUID, Meta(description="of the password reset, to withdraw it")]
@@ -103,12 +103,17 @@ async def remove(call: AccountCall[Nothing, Nothing]) -> Done:
     return Done()
 
 
-@endpoint("POST", "/api/members/{id}/password-reset", "members:write")
-async def reset_password(call: AccountCall[Nothing, Nothing]) -> LinkRecord:
+@endpoint(
+    "POST",
+    "/api/members/{id}/password-reset",
+    "members:write",
+    operation_id="createPasswordReset",
+)
+async def reset_password(call: AccountCall[Nothing, Nothing]) -> PasswordResetLink:
     """Create a link that resets a member's password, once, within 24 hours. The person must be in
     no other account.
     """
     member = await MEMBERS.find(call)
     reset, token = await call.services.membership.reset_password(call.author, member.id)
     url = join_url(call.services.public_url.url, token)
-    return LinkRecord(id=reset.id, url=url, expires_at=iso(reset.expires_at))
+    return PasswordResetLink(id=reset.id, url=url, expires_at=iso(reset.expires_at))

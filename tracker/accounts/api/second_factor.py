@@ -72,7 +72,7 @@ async def begin(call: AccountCall[Nothing, ConfirmPassword]) -> TotpSetup:
     "/api/session/totp",
     Personal(),
     example={"code": EXAMPLE_CODE},
-    operation_id="switchTotpOn",
+    operation_id="enableTotp",
 )
 async def switch_on(call: AccountCall[Nothing, ConfirmCode]) -> AnswerWithHeaders[RecoveryCodes]:
     """Switch the second factor on. Every other session ends, and the cookie changes."""
@@ -88,7 +88,7 @@ async def switch_on(call: AccountCall[Nothing, ConfirmCode]) -> AnswerWithHeader
     "/api/session/totp/disable",
     Personal(),
     example={**_PASSWORD, "code": EXAMPLE_CODE},
-    operation_id="switchTotpOff",
+    operation_id="disableTotp",
 )
 async def switch_off(call: AccountCall[Nothing, SwitchOff]) -> AnswerWithHeaders[SessionRecord]:
     """Switch the second factor off. Every other session ends, and the cookie changes."""

@@ -50,7 +50,7 @@ class CreateSummary(_New, kw_only=True):
     rule: SummaryRule
 
 
-class RuleRecord(msgspec.Struct, kw_only=True):
+class AlertRecord(msgspec.Struct, kw_only=True):
     """An alert or a summary, and what came of it."""
 
     id: UUID
@@ -69,17 +69,17 @@ class RuleRecord(msgspec.Struct, kw_only=True):
 _NOT_AUDITED: Final = ("due_at", "until", "told_until", "value", "problem")
 
 
-def _record(rule: Rule) -> RuleRecord:
+def _record(rule: Rule) -> AlertRecord:
     shown = msgspec.json.decode(rule.rule)
     filters = as_sent(shown.get("filters", {}))
     shown["filters"] = {name: values for name, values in filters.items() if values}
-    return record_of(RuleRecord, rule, rule=shown, next_at=iso(rule.due_at))
+    return record_of(AlertRecord, rule, rule=shown, next_at=iso(rule.due_at))
 
 
-ALERTS: Resource[Rule, RuleRecord] = Resource(
+ALERTS: Resource[Rule, AlertRecord] = Resource(
     "alert", lambda call: call.services.alerts.find(call.ids[0]), one_by_one(_record)
 )
-SUMMARIES: Resource[Rule, RuleRecord] = Resource(
+SUMMARIES: Resource[Rule, AlertRecord] = Resource(
     "summary", lambda call: call.services.summaries.find(call.ids[0]), one_by_one(_record)
 )
 
@@ -117,8 +117,8 @@ async def _checked(call: AlertCall[Nothing, Any], rule_id: UUID) -> Rule:
 
 
 async def _create(
-    call: AlertCall[Nothing, Any], rules: Rules, resource: Resource[Rule, RuleRecord]
-) -> RuleRecord:
+    call: AlertCall[Nothing, Any], rules: Rules, resource: Resource[Rule, AlertRecord]
+) -> AlertRecord:
     rule = await _checked(call, new_id())
 
     async def work(session: MongoSession) -> None:
@@ -146,19 +146,19 @@ _ALERT: Final = {
 
 
 @endpoint("GET", "/api/alerts", "webhooks:read")
-async def list_alerts(call: AlertCall[AccountPage, Nothing]) -> Page[RuleRecord]:
+async def list_alerts(call: AlertCall[AccountPage, Nothing]) -> Page[AlertRecord]:
     """List alerts, newest first."""
     return await ALERTS.list_page(call, call.services.alerts)
 
 
 @endpoint("POST", "/api/alerts", "webhooks:write", example=_ALERT)
-async def create_alert(call: AlertCall[Nothing, CreateAlert]) -> RuleRecord:
+async def create_alert(call: AlertCall[Nothing, CreateAlert]) -> AlertRecord:
     """Tell a webhook when a measure is low, high or halved: needs reports:read too."""
     return await _create(call, call.services.alerts, ALERTS)
 
 
 @endpoint("PUT", "/api/alerts/{id}", "webhooks:write", example=_ALERT, operation_id="replaceAlert")
-async def change_alert(call: AlertCall[Nothing, CreateAlert]) -> RuleRecord:
+async def change_alert(call: AlertCall[Nothing, CreateAlert]) -> AlertRecord:
     """Replace an alert: needs reports:read too."""
     before = await ALERTS.find(call)
     rule = replace(await _checked(call, before.id), created_at=before.created_at)
@@ -180,7 +180,7 @@ async def delete_alert(call: AlertCall[Nothing, Nothing]) -> Done:
 
 
 @endpoint("GET", "/api/summaries", "webhooks:read")
-async def list_summaries(call: AlertCall[AccountPage, Nothing]) -> Page[RuleRecord]:
+async def list_summaries(call: AlertCall[AccountPage, Nothing]) -> Page[AlertRecord]:
     """List summaries, newest first."""
     return await SUMMARIES.list_page(call, call.services.summaries)
 
@@ -195,7 +195,7 @@ async def list_summaries(call: AlertCall[AccountPage, Nothing]) -> Page[RuleReco
         "rule": {"every": "week", "measure": "conversions", "groupBy": "link"},
     },
 )
-async def create_summary(call: AlertCall[Nothing, CreateSummary]) -> RuleRecord:
+async def create_summary(call: AlertCall[Nothing, CreateSummary]) -> AlertRecord:
     """Tell a webhook the figures of every week or month: needs reports:read too."""
     return await _create(call, call.services.summaries, SUMMARIES)
 
@@ -207,7 +207,7 @@ async def delete_summary(call: AlertCall[Nothing, Nothing]) -> Done:
 
 
 async def _delete(
-    call: AlertCall[Nothing, Nothing], rules: Rules, resource: Resource[Rule, RuleRecord]
+    call: AlertCall[Nothing, Nothing], rules: Rules, resource: Resource[Rule, AlertRecord]
 ) -> Done:
     rule = await resource.find(call)
     await rules.delete(rule.id)

@@ -218,7 +218,7 @@ def redirect_routes(
     )
     options = get._replace(
         method="OPTIONS",
-        operation_id=f"optionsOf{name}",
+        operation_id=f"get{name}Options",
         summary="The methods of a short link",
         answers=OPTIONS_ANSWERS,
         parameters=(slug | {"schema": TEXT},) if slug["in"] == "path" else (),
@@ -241,5 +241,5 @@ ENDPOINTS = (
         SLUG_IN_PATH,
         {status: answer for status, answer in REDIRECT_ANSWERS.items() if status != 400},
     ),
-    *redirect_routes("/api/click", ClickQuery, "Click", SLUG_IN_QUERY, REDIRECT_ANSWERS),
+    *redirect_routes("/api/click", ClickQuery, "ShortLinkByQuery", SLUG_IN_QUERY, REDIRECT_ANSWERS),
 )

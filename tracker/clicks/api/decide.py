@@ -16,7 +16,7 @@ from tracker.clock import now_ms
 from tracker.errors import BadRequest
 from tracker.limits.network import address_number
 from tracker.links.api.rules.checks import check_rules, checked_url
-from tracker.links.api.rules.schema import DestinationUrl, RulesIn, SplitIn
+from tracker.links.api.rules.schema import DestinationUrl, RulesIn, SplitInput
 from tracker.links.api.short_links import find_own
 from tracker.links.destination import DESTINATION_FIELD
 from tracker.links.link import CachedLink, Link
@@ -59,7 +59,7 @@ class DecideLink(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     time: Annotated[datetime, Meta(tz=True)] | UnsetType = UNSET
     destination_url: DestinationUrl | UnsetType = UNSET
     rules: RulesIn | UnsetType = UNSET
-    split: SplitIn | UnsetType | None = UNSET
+    split: SplitInput | UnsetType | None = UNSET
 
     def __post_init__(self) -> None:
         if self.country and self.country.upper() not in COUNTRIES:

@@ -221,7 +221,7 @@ ENDPOINTS = (
     ),
     _handled(
         method="OPTIONS",
-        operation_id="recordEventOptions",
+        operation_id="getEventOptions",
         summary="CORS preflight: the methods and headers that pages of any origin may send",
         answers=event_schema.PREFLIGHT_ANSWERS,
     ),

@@ -155,7 +155,7 @@ _CONVERSION_FORM = _CONVERSION | {
 EVENT_SCHEMAS = {
     "Conversion": _CONVERSION,
     "ConversionForm": _CONVERSION_FORM,
-    "Recorded": _RECORDED,
+    "RecordedConversion": _RECORDED,
 }
 
 
@@ -177,7 +177,7 @@ def answers(*forms: str) -> dict[int, OpenApiPart]:
     def failed(status: int, meaning: str = "", example: str = "") -> OpenApiPart:
         return public_error(status, meaning, example, forms, _HEADERS)
 
-    content = json_content(ref("Recorded")) | {form: {"schema": TEXT} for form in forms}
+    content = json_content(ref("RecordedConversion")) | {form: {"schema": TEXT} for form in forms}
     of_event = {
         "X-Event-Id": header("eventId", {"type": "integer", "minimum": 1}),
         "X-Event-Duplicate": header("duplicate; absent if not", {"const": "true"}),

@@ -11,7 +11,7 @@ from tracker.access.audit import AuditObject, FieldChange
 from tracker.accounts.parameters import field_in
 from tracker.costs.api.schema import (
     MAX_ROWS,
-    AmountRecord,
+    CostAmount,
     CostRecord,
     ListCosts,
     PutCosts,
@@ -63,8 +63,8 @@ async def _show(services: CostServices, costs: Sequence[Cost]) -> list[CostRecor
     ]
 
 
-def _amount(stored: Amount) -> AmountRecord:
-    return record_of(AmountRecord, stored, amount=money_of(stored.amount))
+def _amount(stored: Amount) -> CostAmount:
+    return record_of(CostAmount, stored, amount=money_of(stored.amount))
 
 
 COSTS: Resource[Cost, CostRecord] = Resource(

@@ -166,7 +166,7 @@ class RestoreCost(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     revision: Annotated[int, Meta(ge=1, description="of the history")]
 
 
-class AmountRecord(msgspec.Struct, kw_only=True):
+class CostAmount(msgspec.Struct, kw_only=True):
     """An amount, who has sent it and when."""
 
     amount: Decimal
@@ -176,7 +176,7 @@ class AmountRecord(msgspec.Struct, kw_only=True):
     actor: Actor
 
 
-class CostRecord(AmountRecord, kw_only=True):
+class CostRecord(CostAmount, kw_only=True):
     """A cost of a period."""
 
     id: UUID
@@ -188,4 +188,4 @@ class CostRecord(AmountRecord, kw_only=True):
     clicks: Annotated[
         int, Meta(description="clicks of the period that pass the filter; 0: it is in no row")
     ]
-    history: Annotated[list[AmountRecord], Meta(description="earlier amounts, oldest first")]
+    history: Annotated[list[CostAmount], Meta(description="earlier amounts, oldest first")]

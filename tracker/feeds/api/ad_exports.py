@@ -108,13 +108,17 @@ async def _ad_ids(
     return {one["_id"]: found for one in rows if (found := one.get("ad_ids", {}).get(ad_id))}
 
 
-for _name, _title, _id, _record in (
-    ("google-ads", "Google Ads", "gclid", ForGoogle),
-    ("microsoft-ads", "Microsoft Advertising", "msclkid", ForMicrosoft),
+for _name, _title, _id, _record, _operation_id in (
+    ("google-ads", "Google Ads", "gclid", ForGoogle, "exportGoogleAdsConversions"),
+    (
+        *("microsoft-ads", "Microsoft Advertising", "msclkid"),
+        *(ForMicrosoft, "exportMicrosoftAdsConversions"),
+    ),
 ):
     endpoint.file(
         f"/api/conversions/export/{_name}",
         "conversions:read",
         Export(_name, f"Export approved conversions for {_title}", _record, _rows_of(_id, _record)),
         ListForPlatform,
+        _operation_id,
     )

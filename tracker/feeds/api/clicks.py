@@ -18,7 +18,7 @@ from tracker.feeds.api.click_records import (
     record_in,
 )
 from tracker.feeds.api.feed_request import all_of_feed, page_of_feed, parameter_columns
-from tracker.feeds.api.schema import FeedAnswer, FeedQuery
+from tracker.feeds.api.schema import FeedPage, FeedQuery
 from tracker.feeds.arrivals import FeedName
 from tracker.feeds.clicks import StoredClick
 from tracker.feeds.filter import FeedFilter, Tests
@@ -96,6 +96,6 @@ def click_record(kind: type[Record], click: StoredClick, **others: object) -> Re
     ),
     limited=True,
 )
-async def list_clicks(call: FeedCall[ListClicks, Nothing]) -> FeedAnswer[ClickRecord]:
+async def list_clicks(call: FeedCall[ListClicks, Nothing]) -> FeedPage[ClickRecord]:
     """List clicks, newest first, or everything that was stored after a cursor."""
     return await page_of_feed(call, call.services.click_feed, shown_clicks)

@@ -38,7 +38,7 @@ class DelayGroup(msgspec.Struct, kw_only=True):
     conversions: int
 
 
-class Delays(msgspec.Struct, kw_only=True):
+class ConversionDelays(msgspec.Struct, kw_only=True):
     """The delays of the last conversions whose click is known."""
 
     conversions: Annotated[
@@ -49,12 +49,17 @@ class Delays(msgspec.Struct, kw_only=True):
     groups: list[DelayGroup]
 
 
-@endpoint("GET", "/api/conversions/delays", "reports:read")
-async def count(call: FeedCall[AccountQuery, Nothing]) -> Delays:
+@endpoint(
+    "GET",
+    "/api/conversions/delays",
+    "reports:read",
+    operation_id="getConversionDelays",
+)
+async def count(call: FeedCall[AccountQuery, Nothing]) -> ConversionDelays:
     """Count the last conversions by the time since their click."""
     seconds = await conversion_delays(call.web.mongodb.reads, call.account_id)
     counts = Counter(bisect_left(_LONGEST_SECONDS, one) for one in seconds)
-    return Delays(
+    return ConversionDelays(
         conversions=len(seconds),
         median_seconds=median(seconds) if seconds else None,
         groups=[

@@ -26,7 +26,7 @@ MAX_CONVERSIONS: Final = 10_000
 MAX_ROWS: Final = 20
 
 
-class WarningRecord(msgspec.Struct, kw_only=True):
+class ConversionWarning(msgspec.Struct, kw_only=True):
     """A warning of conversions of one event configuration."""
 
     warning: str
@@ -35,11 +35,11 @@ class WarningRecord(msgspec.Struct, kw_only=True):
     last_at: Annotated[Timestamp, Meta(description="when the last of them was received")]
 
 
-class Warnings(msgspec.Struct, kw_only=True):
+class ConversionWarnings(msgspec.Struct, kw_only=True):
     """The most frequent warnings first."""
 
     rows: Annotated[
-        list[WarningRecord],
+        list[ConversionWarning],
         Meta(
             description=f"at most {MAX_ROWS}, of the last {DAYS} days; of the last "
             f"{MAX_CONVERSIONS:,} conversions at most. Without ignored parameters that are "
@@ -49,7 +49,7 @@ class Warnings(msgspec.Struct, kw_only=True):
 
 
 @endpoint("GET", "/api/conversions/warnings", "conversions:read")
-async def count(call: FeedCall[AccountQuery, Nothing]) -> Warnings:
+async def count(call: FeedCall[AccountQuery, Nothing]) -> ConversionWarnings:
     """Count the last conversions with each warning, by event configuration."""
     found = await conversion_warnings(call.web.mongodb.reads, call.account_id)
     configs = await call.services.conversions.event_configs.find_all(
@@ -61,14 +61,14 @@ async def count(call: FeedCall[AccountQuery, Nothing]) -> Warnings:
         if config is None or not is_alias_now(row["warning"], config.parameter_aliases):
             shown = record_of(ConversionEventConfig, config) if config else None
             rows.append(
-                WarningRecord(
+                ConversionWarning(
                     warning=row["warning"],
                     event_config=shown,
                     conversions=row["conversions"],
                     last_at=iso(row["last_at"]),
                 )
             )
-    return Warnings(rows=rows)
+    return ConversionWarnings(rows=rows)
 
 
 async def conversion_warnings(reader: MongoReads, account_id: UUID) -> list[dict[str, Any]]:

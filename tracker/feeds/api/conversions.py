@@ -24,7 +24,7 @@ from tracker.feeds.api.feed_request import (
     page_of_feed,
     parameter_columns,
 )
-from tracker.feeds.api.schema import FeedAnswer
+from tracker.feeds.api.schema import FeedPage
 from tracker.feeds.conversions import StoredConversion
 from tracker.feeds.services import FeedCall, FeedServices
 from tracker.web.call import Nothing
@@ -109,7 +109,7 @@ async def listed(
 )
 async def list_conversions(
     call: FeedCall[ListConversions, Nothing],
-) -> FeedAnswer[ListedConversion]:
+) -> FeedPage[ListedConversion]:
     """List conversions, newest first, or everything that was stored after a cursor."""
     return await page_of_feed(call, call.services.conversion_feed, listed)
 

@@ -77,7 +77,7 @@ async def correct(call: FeedCall[Nothing, CorrectConversion]) -> ConversionDetai
     "/api/conversions/by-transaction/{transaction_id}",
     _SCOPE,
     example=dict(_EXAMPLE),
-    operation_id="updateConversionByTransaction",
+    operation_id="changeConversionByTransaction",
 )
 async def correct_by_transaction(
     call: FeedCall[NamedTransaction, CorrectTransaction],
@@ -97,7 +97,7 @@ async def correct_by_transaction(
     _SCOPE,
     summary=f"Correct up to {MAX_BULK_CORRECTIONS} conversions, each answered in order",
     example={"rows": [{"event_id": 1001, **_EXAMPLE}]},
-    operation_id="updateConversions",
+    operation_id="changeConversions",
     body_bytes=MAX_CORRECTIONS_BYTES,
 )
 async def correct_many(call: FeedCall[Nothing, CorrectConversions]) -> CorrectedConversions:

@@ -10,7 +10,7 @@ from tracker.accounts.parameters import field_in, fields_of
 from tracker.calendar import DEFAULT_ZONE, calendar_of
 from tracker.clock import iso
 from tracker.conversions.corrections.status import is_click_key
-from tracker.feeds.api.schema import FeedAnswer, FeedQuery
+from tracker.feeds.api.schema import FeedPage, FeedQuery
 from tracker.feeds.feed import Feed
 from tracker.feeds.filter import FeedFilter, WantedParameter
 from tracker.feeds.kind import Row
@@ -84,13 +84,13 @@ async def _own_parameters(call: FeedCall[Any, Any]) -> dict[str, str]:
 
 async def page_of_feed(
     call: FeedCall[Any, Nothing], feed: Feed[Row], show: Show[Row, Record]
-) -> FeedAnswer[Record]:
+) -> FeedPage[Record]:
     """Return the page that the query names."""
     query: FeedQuery = call.query
     wanted = await feed_filter(call)
     page = await feed.page(call.account_id, wanted, query.start(), query.page_size)
     cursor_of = query.cursors.cursor_of
-    return FeedAnswer(
+    return FeedPage(
         rows=await show(call, page.rows),
         next_cursor=cursor_of(page.next) if isinstance(page.next, TimePosition) else None,
         since_cursor=None if page.bookmark is None else cursor_of(page.bookmark),

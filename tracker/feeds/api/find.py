@@ -84,7 +84,7 @@ class Find(AccountQuery, kw_only=True):
     q: Annotated[str, Meta(examples=["order-1001"])]
 
 
-class Found(msgspec.Struct, kw_only=True):
+class FoundObjects(msgspec.Struct, kw_only=True):
     """Everything with an id: the newest 100 conversions, and 20 refused postbacks that contain it.
 
     `kind` is null if it is neither a click nor a conversion.
@@ -96,8 +96,14 @@ class Found(msgspec.Struct, kw_only=True):
     refused: list[RefusedPostbackRecord] = field(default_factory=list)
 
 
-@endpoint("GET", "/api/find", "conversions:read", limited=True)
-async def find(call: FeedCall[Find, Nothing]) -> Found:
+@endpoint(
+    "GET",
+    "/api/find",
+    "conversions:read",
+    limited=True,
+    operation_id="findObjects",
+)
+async def find(call: FeedCall[Find, Nothing]) -> FoundObjects:
     """Find clicks, conversions and refused postbacks by an id."""
     text, limit = trimmed("q", call.query.q), call.principal.tags
     services, values = call.services, {} if limit is None else {TAG: sorted(limit)}
@@ -113,7 +119,7 @@ async def find(call: FeedCall[Find, Nothing]) -> Found:
         events |= {row.id: row for row in page.rows}
     refusals = services.conversions.refusals
     refused, _ = await refusals.page(call.account_id, None, 1, MAX_REFUSED, text)
-    return Found(
+    return FoundObjects(
         kind="click" if clicks else kind,
         click=next(iter(await shown_clicks(call, clicks)), None),
         conversions=await listed(call, list(events.values())),
@@ -149,6 +155,7 @@ def _parsed(parse: Callable[[str, str], Id], text: str) -> Id | None:
     "/api/postbacks/check",
     "conversions:read",
     example={"url": "https://network.example/?pbk=mB2eZc0vQ8yT5sWkXn1uHg"},
+    operation_id="checkPostback",
 )
 async def check(call: FeedCall[Nothing, CheckPostback]) -> CheckedPostback:
     """Check a postback URL by the rules of `/api/event`, and record nothing."""

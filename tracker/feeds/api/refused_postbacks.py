@@ -8,7 +8,7 @@ from uuid import UUID
 import msgspec
 from msgspec import Meta
 
-from tracker.conversions.refusals import MAX_STORED, STORED_DAYS, Reason, RefusedPostback
+from tracker.conversions.refusals import MAX_STORED, STORED_DAYS, RefusalReason, RefusedPostback
 from tracker.feeds.api.click_records import record_in
 from tracker.feeds.api.conversion_schema import ConversionEventConfig
 from tracker.feeds.services import FeedCall
@@ -20,7 +20,7 @@ from tracker.web.schema import AccountPage, FilterText, Page, Timestamp
 endpoint = Endpoints("feeds")
 
 DescribedReason = Annotated[
-    Reason,
+    RefusalReason,
     Meta(description="the parameter at fault; rate: too many requests; request: the whole request"),
 ]
 

@@ -161,7 +161,7 @@ def _within(day: date) -> date:
     return min(max(day, _FIRST_DAY), _LAST_DAY)
 
 
-class FeedAnswer(msgspec.Struct, Generic[Row], kw_only=True):
+class FeedPage(msgspec.Struct, Generic[Row], kw_only=True):
     """A page of a feed, newest first; with since in the order of storing."""
 
     rows: list[Row]

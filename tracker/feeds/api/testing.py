@@ -58,7 +58,13 @@ class RecordedTestConversion(msgspec.Struct, kw_only=True):
     status: Annotated[Literal["test"], Meta(description="its state, as conversions show it")]
 
 
-@endpoint("POST", "/api/short-links/{id}/test-click", "links:write", limited=True)
+@endpoint(
+    "POST",
+    "/api/short-links/{id}/test-click",
+    "links:write",
+    limited=True,
+    operation_id="recordTestClick",
+)
 async def test_click(call: FeedCall[Nothing, Nothing]) -> RecordedTestClick:
     """Record a click as a test, which is shown and never counted.
 
@@ -81,6 +87,7 @@ async def test_click(call: FeedCall[Nothing, Nothing]) -> RecordedTestClick:
     "/api/event-configs/{id}/test-conversion",
     "event_configs:write",
     example={"value": 12.5},
+    operation_id="recordTestConversion",
 )
 async def test_conversion(call: FeedCall[Nothing, SendTestConversion]) -> RecordedTestConversion:
     """Record a conversion as a test, which is shown and never counted or delivered.

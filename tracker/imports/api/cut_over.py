@@ -46,7 +46,12 @@ class CutOverRecord(msgspec.Struct, kw_only=True):
     ]
 
 
-@endpoint("POST", "/api/imports/{id}/cut-over-check", "links:write")
+@endpoint(
+    "POST",
+    "/api/imports/{id}/cut-over-check",
+    "links:write",
+    operation_id="startImportCutOverCheck",
+)
 async def begin(call: ImportCall[Nothing, Nothing]) -> ImportRecord:
     """Ask every imported path, and compare the answer with the source's. Nothing is recorded."""
     return await act_on(call, "compare", {"cut_over": msgspec.structs.asdict(CutOver(at=now()))})

@@ -13,10 +13,10 @@ from tracker.ids import new_id
 from tracker.imports.api.schema import (
     CheckImport,
     CreateImport,
+    ImportPreview,
     ImportRecord,
     ImportRowRecord,
     ListRows,
-    PreviewRecord,
     SourceList,
     SourceRecord,
 )
@@ -53,7 +53,7 @@ async def list_own(call: ImportCall[AccountPage, Nothing]) -> Page[ImportRecord]
     return await IMPORTS.list_page(call, call.services.imports)
 
 
-@endpoint("GET", "/api/imports/sources", "links:read", operation_id="listImportSources")
+@endpoint("GET", "/api/imports/sources", "links:read")
 async def list_sources(call: ImportCall[AccountQuery, Nothing]) -> SourceList:
     """List the services whose links can be imported."""
     rows = [
@@ -118,8 +118,8 @@ async def send_file(call: ImportCall[Nothing, Nothing]) -> ImportRecord:
     return await IMPORTS.show(call, received)
 
 
-@endpoint("GET", "/api/imports/{id}/preview", "links:read", operation_id="previewImport")
-async def preview(call: ImportCall[Nothing, Nothing]) -> PreviewRecord:
+@endpoint("GET", "/api/imports/{id}/preview", "links:read")
+async def preview(call: ImportCall[Nothing, Nothing]) -> ImportPreview:
     """Show the beginning of an import's CSV, with the columns as guessed.
 
     Raises BadRequest if it has none.
@@ -130,7 +130,7 @@ async def preview(call: ImportCall[Nothing, Nothing]) -> PreviewRecord:
         raise BadRequest("preview: only of a CSV that was sent")
     found = preview_of(await call.services.files.beginning(one.file_id))
     columns = [Column(field=name, number=number) for name, number in found.columns.items()]
-    return record_of(PreviewRecord, found, columns=columns)
+    return record_of(ImportPreview, found, columns=columns)
 
 
 @endpoint("POST", "/api/imports/{id}/check", "links:write", example={})

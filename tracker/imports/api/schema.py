@@ -28,7 +28,7 @@ Columns = Annotated[
 ]
 
 
-class ApiIn(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+class ImportApi(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     """The API of a source."""
 
     key: Annotated[ApiKey, Meta(description="used while links are read, and kept nowhere")]
@@ -48,7 +48,7 @@ class CreateImport(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
         ),
     ] = ""
     domains: Domains = []
-    api: ApiIn | None = None
+    api: ImportApi | None = None
 
 
 class CheckImport(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
@@ -126,7 +126,7 @@ class SourceList(msgspec.Struct, kw_only=True):
     rows: list[SourceRecord]
 
 
-class PreviewRecord(msgspec.Struct, kw_only=True):
+class ImportPreview(msgspec.Struct, kw_only=True):
     """The beginning of a CSV."""
 
     headings: Sequence[str]

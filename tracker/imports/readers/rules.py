@@ -16,7 +16,7 @@ from tracker.errors import BadRequest
 from tracker.imports.item import Loss
 from tracker.imports.readers.fields import Record
 from tracker.links.api.rules.checks import check_rules, check_size
-from tracker.links.api.rules.schema import MAX_NAME_CHARACTERS, MAX_VALUES, RuleIn, SplitIn
+from tracker.links.api.rules.schema import MAX_NAME_CHARACTERS, MAX_VALUES, RuleInput, SplitInput
 from tracker.links.rules.rule import MAX_RULES
 
 Condition = Mapping[str, Any]
@@ -29,8 +29,8 @@ class SourceRules:
     """Collects the rules of one link, in their order."""
 
     def __init__(self) -> None:
-        self.rules: list[RuleIn] = []
-        self.split: SplitIn | None = None
+        self.rules: list[RuleInput] = []
+        self.split: SplitInput | None = None
         self.losses: list[Loss] = []
 
     def add(self, field: str, name: str, url: str, conditions: Iterable[Condition]) -> None:
@@ -40,11 +40,11 @@ class SourceRules:
         except (BadRequest, msgspec.ValidationError) as error:
             self._lose(field, error, f"{url} if {name}")
 
-    def _rule(self, name: str, url: str, conditions: Iterable[Condition]) -> RuleIn:
+    def _rule(self, name: str, url: str, conditions: Iterable[Condition]) -> RuleInput:
         if len(self.rules) == MAX_RULES:
             raise BadRequest(f"a link has at most {MAX_RULES} rules")
         sent = {"name": name[:MAX_NAME_CHARACTERS], "conditions": list(conditions)}
-        rule = msgspec.convert({**sent, "destination_url": url}, RuleIn)
+        rule = msgspec.convert({**sent, "destination_url": url}, RuleInput)
         check_rules([rule], UNSET)
         check_size([*self.rules, rule], self.split)
         return rule
@@ -75,7 +75,7 @@ class SourceRules:
             for name, (url, weight) in zip(ascii_uppercase, shares, strict=False)
         ]
         try:
-            split = msgspec.convert({"variants": sent}, SplitIn)
+            split = msgspec.convert({"variants": sent}, SplitInput)
             check_rules(UNSET, split)
             check_size(self.rules, split)
         except (BadRequest, msgspec.ValidationError) as error:

@@ -11,7 +11,7 @@ from msgspec import UNSET, Meta, UnsetType
 from tracker.access.passwords import Passwords
 from tracker.errors import BadRequest
 from tracker.links.api.rules.checks import check_rules, checked_url
-from tracker.links.api.rules.schema import RulesIn, SplitIn
+from tracker.links.api.rules.schema import RulesIn, SplitInput
 from tracker.links.options import (
     CLICK_PARAMETER,
     NAMES,
@@ -117,7 +117,7 @@ class OptionsIn(msgspec.Struct, kw_only=True):
     paths: Paths | UnsetType = UNSET
     cost_per_click: SentCost = UNSET
     rules: RulesIn | UnsetType = UNSET
-    split: SplitIn | UnsetType | None = UNSET
+    split: SplitInput | UnsetType | None = UNSET
 
 
 def options_of(body: OptionsIn) -> LinkOptions:

@@ -98,6 +98,7 @@ _Call = LinkCall[Nothing, ChangeShortLinks]
     check=check_targets,
     example={"ids": [EXAMPLE_LINK], "active": False},
     limited=True,
+    operation_id="changeShortLinks",
 )
 async def change_many(call: _Call) -> ChangedShortLinks:
     """Change several links, all or none; or each that can be, without `all_or_nothing`."""

@@ -184,6 +184,7 @@ async def create(call: LinkCall[Nothing, CreateShortLink]) -> WrittenShortLink:
     example={"links": [{"destination_url": "https://example.com/offer"}]},
     body_bytes=MAX_BULK_BODY_BYTES,
     limited=True,
+    operation_id="createShortLinks",
 )
 async def create_many(call: LinkCall[Nothing, CreateShortLinks]) -> CreatedShortLinks:
     """Create several short links, all or none."""

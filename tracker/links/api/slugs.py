@@ -28,7 +28,7 @@ class SlugQuery(msgspec.Struct, kw_only=True):
     )
 
 
-class Availability(msgspec.Struct, kw_only=True):
+class SlugAvailability(msgspec.Struct, kw_only=True):
     """Whether a new short link can have the slug."""
 
     available: bool
@@ -49,7 +49,7 @@ class Availability(msgspec.Struct, kw_only=True):
     operation_id="getSlugAvailability",
     limited=True,
 )
-async def show(call: LinkCall[SlugQuery, Nothing]) -> Availability:
+async def show(call: LinkCall[SlugQuery, Nothing]) -> SlugAvailability:
     """Check whether a slug is available.
 
     As at creation, the owner of a taken slug is not revealed.
@@ -58,6 +58,6 @@ async def show(call: LinkCall[SlugQuery, Nothing]) -> Availability:
     if domain_id is not None:
         call.check_owner("domain_id", await call.services.domains.find(domain_id))
     if not SLUG.fullmatch(slug):
-        return Availability(available=False, reason=SLUG_RULE)
+        return SlugAvailability(available=False, reason=SLUG_RULE)
     taken = await call.services.links.has_slug(domain_id, slug)
-    return Availability(available=not taken, reason=TAKEN if taken else None)
+    return SlugAvailability(available=not taken, reason=TAKEN if taken else None)

@@ -41,6 +41,6 @@ _GET, _HEAD = (
 )
 ENDPOINTS = tuple(
     HandledEndpoint(method, path, WellKnown, f"{operation}{added}", "Domains", title, answers)
-    for path, operation in zip(_NAMES, ("appleTexts", "androidTexts"), strict=True)
+    for path, operation in zip(_NAMES, ("getAppleAppSiteAssociation", "getAssetLinks"), strict=True)
     for method, added, title, answers in (_GET, _HEAD)
 )

@@ -31,7 +31,7 @@ from tracker.reports.series import Step
 from tracker.web.schema import Day
 
 
-class Unfinished(msgspec.Struct, kw_only=True):
+class UnfinishedPeriod(msgspec.Struct, kw_only=True):
     """The progress of days that are not over, and the same part of the days compared with them."""
 
     until: Annotated[
@@ -147,11 +147,11 @@ class ChosenColumns:
         calendar: Calendar,
         interval: Interval | UnsetType,
         previous: PreviousFigures | None,
-    ) -> Unfinished | UnsetType:
+    ) -> UnfinishedPeriod | UnsetType:
         """Return the progress of `days` at a moment, unless they are over."""
         if not is_unfinished(days, calendar, at):
             return UNSET
-        found = Unfinished(until=calendar.moment_text(at))
+        found = UnfinishedPeriod(until=calendar.moment_text(at))
         if not isinstance(interval, UnsetType):
             found.step = step_at(at, interval, calendar)
         if previous is not None and previous.days.until is not None:

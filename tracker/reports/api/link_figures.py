@@ -69,7 +69,6 @@ class LinkFiguresPage(Page[LinkFigures], kw_only=True):
     "GET",
     "/api/short-links/figures",
     "reports:read",
-    operation_id="listShortLinkFigures",
     ends_with_client=True,
     limited=True,
 )

@@ -14,7 +14,7 @@ from tracker.reports.answers.selection import resolved
 from tracker.reports.api.answer import (
     ChosenColumns,
     TimeZoneChanges,
-    Unfinished,
+    UnfinishedPeriod,
     zone_changes,
     zone_of,
 )
@@ -155,7 +155,7 @@ class OverviewFigures(msgspec.Struct, kw_only=True):
     time_zone_changes: TimeZoneChanges = field(default=UNSET, name="timeZoneChanges")
     currency: AccountCurrency = UNSET
     unfinished: (
-        Annotated[Unfinished, Meta(description="only while the days are not over")] | UnsetType
+        Annotated[UnfinishedPeriod, Meta(description="only while they are not over")] | UnsetType
     ) = UNSET
 
 

@@ -18,7 +18,7 @@ from tracker.reports.answers.selection import resolved
 from tracker.reports.api.answer import (
     ChosenColumns,
     TimeZoneChanges,
-    Unfinished,
+    UnfinishedPeriod,
     zone_changes,
     zone_of,
 )
@@ -72,7 +72,7 @@ class ReportAnswer(msgspec.Struct, kw_only=True):
     previous_date_range: DateRange | UnsetType = field(default=UNSET, name="previousDateRange")
     previous_series: list[ReportStep] | UnsetType = field(default=UNSET, name="previousSeries")
     unfinished: (
-        Annotated[Unfinished, Meta(description="only while the days are not over")] | UnsetType
+        Annotated[UnfinishedPeriod, Meta(description="only while they are not over")] | UnsetType
     ) = UNSET
     filter_names: (
         Annotated[dict[str, dict[str, str]], Meta(description="the names of the values in filters")]
@@ -159,6 +159,7 @@ def _columns(call: ReportCall[Nothing, RowsRequest]) -> list[str]:
     ends_with_client=True,
     limited=True,
     body_bytes=MAX_REPORT_BODY_BYTES,
+    operation_id="createReport",
 )
 async def create(call: ReportCall[Nothing, CreateReport]) -> ReportAnswer:
     """Count clicks and conversions, grouped and filtered.

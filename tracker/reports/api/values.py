@@ -54,7 +54,6 @@ class ReportValues(msgspec.Struct, kw_only=True):
     "GET",
     "/api/reports/values",
     "reports:read",
-    operation_id="listReportValues",
     limited=True,
     ends_with_client=True,
 )

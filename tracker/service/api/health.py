@@ -45,12 +45,12 @@ class Readyz(Handler):
 _ALIVE = {200: single_field_response("status", {"const": "ok"})}
 
 ENDPOINTS = (
-    *operator_routes("/healthz", Healthz, "isAlive", "Is the process alive", _ALIVE),
-    *operator_routes("/livez", Healthz, "isLive", "The same as /healthz", _ALIVE),
+    *operator_routes("/healthz", Healthz, "checkHealth", "Is the process alive", _ALIVE),
+    *operator_routes("/livez", Healthz, "checkLiveness", "The same as /healthz", _ALIVE),
     *operator_routes(
         "/readyz",
         Readyz,
-        "isReady",
+        "checkReadiness",
         "Is any part degraded, and are visitors and postbacks still served",
         {
             200: single_field_response(

@@ -179,6 +179,7 @@ async def _all_rejected(
         RefusedRow,
         _all_rejected,
     ),
+    operation_id="listRejectedRows",
 )
 async def list_rejected(call: UploadCall[ListRefused, Nothing]) -> Page[RefusedRow]:
     """List the refused rows of an upload, with line and reason."""

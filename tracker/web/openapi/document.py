@@ -174,21 +174,24 @@ def _handled_operation(endpoint: HandledEndpoint) -> OpenApiPart:
 
 
 def operation_id(method: str, path: str) -> str:
-    """Return the id of an operation, such as `listShortLinks` or `verifyDomain`."""
+    """Return the id of an operation: a verb and its nouns, such as `listShortLinks`.
+
+    A POST to a path whose last word is no verb needs an id of its own.
+    """
     nouns: list[str] = []
     for part in path.split("/")[2:]:
         if part.startswith("{"):
             nouns[-1] = _singular(nouns[-1])
         else:
             nouns.append(part)
-    if nouns[-1] == "export" or (method == "POST" and len(nouns) > 1):  # the path names the action
-        verb = nouns.pop()
+    if nouns[-1] in ("export", "preview") or (method == "POST" and len(nouns) > 1):
+        verb = nouns.pop()  # the path names the action
     elif method == "POST":
         verb, nouns = "create", [_singular(nouns[0])]
     else:
-        get = "get" if path.endswith("}") else "list"
+        get = "list" if nouns[-1].endswith("s") and not path.endswith("}") else "get"
         verb = {"GET": get, "PATCH": "change", "DELETE": "delete"}[method]
-    first, *words = "-".join([verb, *nouns]).split("-")
+    first, *words = "-".join([verb, *map(_singular, nouns[:-1]), *nouns[-1:]]).split("-")
     return first + "".join(map(str.capitalize, words))
 
 

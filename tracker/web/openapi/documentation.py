@@ -93,7 +93,7 @@ ENDPOINTS = (
     *operator_routes(
         "/openapi.json",
         OpenApi,
-        "getDescription",
+        "getOpenApiDocument",
         "This document",
         {200: public_answer("OpenAPI 3.1.", json_content({"type": "object"}))},
     ),

@@ -13,6 +13,22 @@ from tracker.web.openapi_parts import OpenApiPart, query
 
 _REF = "#/components/schemas/"
 
+_NOUNS = {
+    "Column": "CsvColumn",
+    "Disabled": "WebhookDisabledReason",
+    "Done": "Success",
+    "Filter": "WebhookFilter",
+    "Having": "FigureConditions",
+    "Kind": "DeliveryKind",
+    "Meaning": "StatusMeaning",
+    "OnRepeat": "RepeatPolicy",
+    "Preset": "WebhookPreset",
+    "Role": "MemberRole",
+    "Rule": "ConversionRule",
+    "Status": "ConversionStatus",
+}
+"""The names of types whose own names need their room to be understood."""
+
 
 class Schemas:
     """The JSON Schemas of the queries, bodies and answers of endpoints.
@@ -26,10 +42,15 @@ class Schemas:
         sent = [kind for one in endpoints for kind in (one.query, one.body, *_answers(one))]
         kinds = list(dict.fromkeys(sent))
         found, components = msgspec.json.schema_components(kinds, ref_template=_REF + "{name}")
-        names = {name: _readable(schema.get("title", name)) for name, schema in components.items()}
+        schemas = dict(zip(kinds, found, strict=True))
+        bodies = {_name(schemas[endpoint.body]) for endpoint in endpoints}
+        names = {name: _noun(one, name in bodies) for name, one in components.items()}
+        assert len(set(names.values())) == len(names), "two types have one name"
         tidy = [_tidy(schema, names) for schema in found]
         self._by_type: dict[Any, OpenApiPart] = dict(zip(kinds, tidy, strict=True))
-        self._components = {names[n]: _tidy(schema, names) for n, schema in components.items()}
+        self._components = {
+            name: {"title": name, **_tidy(components[own], names)} for own, name in names.items()
+        }
         for name in {name for kind in answers for name in self._names(self._by_type[kind])}:
             _mark_required(self._components[name])
         for component in self._components.values():
@@ -90,9 +111,10 @@ def _name(schema: OpenApiPart) -> str:
     return str(schema["$ref"]).removeprefix(_REF)
 
 
-def _readable(title: str) -> str:
-    """Return a type's name without brackets, such as ShortLinkPage for Page[ShortLink]."""
-    return re.sub(r"(\w+)\[(\w+)\]", r"\2\1", title)
+def _noun(schema: OpenApiPart, is_body: bool) -> str:
+    """Return a type's name: ShortLinkPage for Page[ShortLink], CreateTagRequest for a body."""
+    name = re.sub(r"(\w+)\[(\w+)\]", r"\2\1", schema.pop("title"))
+    return f"{name}Request" if is_body else _NOUNS.get(name, name)
 
 
 def _tidy(schema: Any, names: Mapping[str, str]) -> Any:
@@ -104,8 +126,6 @@ def _tidy(schema: Any, names: Mapping[str, str]) -> Any:
     tidy = {name: _tidy(one, names) for name, one in schema.items()}
     if "$ref" in tidy:
         tidy["$ref"] = _REF + names[_name(schema)]
-    if isinstance(tidy.get("title"), str):
-        tidy["title"] = _readable(tidy["title"])
     if tidy.get("format") == "decimal":
         del tidy["format"]
         tidy["type"] = "number"

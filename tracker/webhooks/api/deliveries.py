@@ -121,7 +121,7 @@ class RetryDeliveries(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     ]
 
 
-class Retried(msgspec.Struct, kw_only=True):
+class RetriedDeliveries(msgspec.Struct, kw_only=True):
     """The number of deliveries that are sent again."""
 
     deliveries: Annotated[int, Meta(description="number of deliveries that are sent again")]
@@ -209,7 +209,7 @@ async def retry(call: WebhookCall[Nothing, Nothing]) -> DeliveryRecord:
     "webhooks:write",
     example={"since": "2026-01-31T09:30:00.000Z"},
 )
-async def retry_all(call: WebhookCall[Nothing, RetryDeliveries]) -> Retried:
+async def retry_all(call: WebhookCall[Nothing, RetryDeliveries]) -> RetriedDeliveries:
     """Send again all deliveries that failed or were cancelled since a time.
 
     Raises BadRequest if UTC has no such time.
@@ -224,11 +224,11 @@ async def retry_all(call: WebhookCall[Nothing, RetryDeliveries]) -> Retried:
     )
     if number:
         await _audit_retry(call, webhook, number)
-    return Retried(deliveries=number)
+    return RetriedDeliveries(deliveries=number)
 
 
 @endpoint("POST", "/api/webhooks/{id}/deliveries/send", "webhooks:write")
-async def send_now(call: WebhookCall[Nothing, Nothing]) -> Retried:
+async def send_now(call: WebhookCall[Nothing, Nothing]) -> RetriedDeliveries:
     """Send now all deliveries that wait for a later time, up to 10,000. The events of each
     conversion keep their order.
     """
@@ -236,7 +236,7 @@ async def send_now(call: WebhookCall[Nothing, Nothing]) -> Retried:
     number = await call.services.deliveries.send_now(webhook.id, webhook.account_id, now())
     if number:
         await _audit_retry(call, webhook, number)
-    return Retried(deliveries=number)
+    return RetriedDeliveries(deliveries=number)
 
 
 async def _audit_retry(call: WebhookCall[Any, Any], webhook: Webhook, number: int) -> None:

@@ -25,7 +25,7 @@ from tracker.webhooks.services import WebhookCall
 endpoint = Endpoints("webhooks")
 
 
-class TestResult(msgspec.Struct, kw_only=True):
+class WebhookTest(msgspec.Struct, kw_only=True):
     """The answer of a webhook's receiver to a test."""
 
     delivered: Annotated[bool, Meta(description="whether the receiver answered with 2xx")]
@@ -48,7 +48,7 @@ class TestedEvent(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
 
 
 @endpoint("POST", "/api/webhooks/{id}/test", "webhooks:write")
-async def test(call: WebhookCall[TestedEvent, Nothing]) -> TestResult:
+async def test(call: WebhookCall[TestedEvent, Nothing]) -> WebhookTest:
     """Send a sample event to a webhook's receiver now, and return its answer.
 
     Raises BadRequest if the sample cannot be sent, Unavailable without readable secrets.
@@ -71,7 +71,7 @@ async def test(call: WebhookCall[TestedEvent, Nothing]) -> TestResult:
         answered = await call.services.client.send(request)
     outcome = mask_headers(answered, webhook)
     attempt = record_of(AttemptRecord, outcome, at=iso(at))
-    return TestResult(
+    return WebhookTest(
         delivered=outcome.delivered,
         payload=content.payload,
         url=request.url,

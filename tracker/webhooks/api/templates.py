@@ -63,7 +63,7 @@ class Macro(msgspec.Struct, kw_only=True):
     example: Annotated[str, Meta(description="its value in a preview, within a longer text")]
 
 
-class Macros(msgspec.Struct, kw_only=True):
+class WebhookMacros(msgspec.Struct, kw_only=True):
     """All macros."""
 
     rows: list[Macro]
@@ -74,6 +74,7 @@ class Macros(msgspec.Struct, kw_only=True):
     "/api/webhooks/preview",
     "webhooks:read",
     example={"payload_template": {"id": "{click_id}", "amount": "{value}"}},
+    operation_id="previewWebhookPayload",
 )
 async def preview(call: WebhookCall[Nothing, PreviewPayload]) -> PayloadPreview:
     """Preview payload, URL and headers for a sample conversion; nothing is sent.
@@ -107,11 +108,11 @@ def _filled_headers(
 
 
 @endpoint("GET", "/api/webhooks/macros", "webhooks:read")
-async def list_macros(call: WebhookCall[AccountQuery, Nothing]) -> Macros:
+async def list_macros(call: WebhookCall[AccountQuery, Nothing]) -> WebhookMacros:
     """List the macros of webhooks."""
     texts = sample_texts(sample_values(call.account_id, call.services.public_url.host))
     rows = [
         Macro(name=name, description=meaning, example=texts[name])
         for name, meaning in ALL_MACROS.items()
     ]
-    return Macros(rows=rows)
+    return WebhookMacros(rows=rows)

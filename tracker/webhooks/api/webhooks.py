@@ -232,7 +232,12 @@ async def delete(call: WebhookCall[Nothing, Nothing]) -> Done:
     return Done()
 
 
-@endpoint("POST", "/api/webhooks/{id}/secret", "webhooks:write")
+@endpoint(
+    "POST",
+    "/api/webhooks/{id}/secret",
+    "webhooks:write",
+    operation_id="rotateWebhookSecret",
+)
 async def rotate_secret(call: WebhookCall[Nothing, Nothing]) -> RotatedWebhook:
     """Change a webhook's signing secret; only this answer has the new one. For a day both sign."""
     webhook = await WEBHOOKS.find(call)

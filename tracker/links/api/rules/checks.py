@@ -16,10 +16,10 @@ from tracker.errors import BadRequest
 from tracker.links.api.rules.schema import (
     MAX_NAME_CHARACTERS,
     RuleCondition,
-    RuleIn,
-    SplitIn,
+    RuleInput,
+    SplitInput,
     TimeCondition,
-    VariantIn,
+    VariantInput,
 )
 from tracker.links.api.rules.values import CANONICAL, is_daily
 from tracker.links.macros import check_macros
@@ -34,8 +34,8 @@ MAX_BYTES: Final = 32 * 1024
 # In JSON, no text has its quotation marks unescaped.
 _GIVEN: Final = re.compile(rb'"(?:id|secret)":"[0-9a-f-]+",?')
 
-Rules = Sequence[RuleIn] | UnsetType
-LinkSplit = SplitIn | UnsetType | None
+Rules = Sequence[RuleInput] | UnsetType
+LinkSplit = SplitInput | UnsetType | None
 
 
 def checked_url(field: str, url: str) -> str:
@@ -46,14 +46,14 @@ def checked_url(field: str, url: str) -> str:
     return url
 
 
-def parts(rules: Rules, split: LinkSplit) -> Iterator[tuple[str, RuleIn | VariantIn]]:
+def parts(rules: Rules, split: LinkSplit) -> Iterator[tuple[str, RuleInput | VariantInput]]:
     """Yield each rule and variant, with its path and a dot."""
     splits = [("split", split)]
     for number, rule in enumerate(rules or ()):
         yield f"rules[{number}].", rule
         splits.append((f"rules[{number}].split", rule.split))
     for at, one in splits:
-        for number, variant in enumerate(one.variants if isinstance(one, SplitIn) else ()):
+        for number, variant in enumerate(one.variants if isinstance(one, SplitInput) else ()):
             yield f"{at}.variants[{number}].", variant
 
 

@@ -92,7 +92,7 @@ class RuleCondition(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     not_: bool | UnsetType = field(default=UNSET, name="not")
 
 
-class VariantIn(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+class VariantInput(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     """A variant of a split. Its share follows from the weights of the active ones."""
 
     id: _Id | UnsetType = UNSET
@@ -102,16 +102,16 @@ class VariantIn(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     active: Annotated[bool, Meta(description="false: nobody draws it")] = True
 
 
-class VariantRecord(VariantIn, forbid_unknown_fields=True, kw_only=True):
+class VariantRecord(VariantInput, forbid_unknown_fields=True, kw_only=True):
     """A stored variant."""
 
     id: _Id
 
 
-class SplitIn(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+class SplitInput(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     """Destinations of which each visitor keeps one, by address and user agent."""
 
-    variants: Annotated[list[VariantIn], Meta(min_length=MIN_VARIANTS, max_length=MAX_VARIANTS)]
+    variants: Annotated[list[VariantInput], Meta(min_length=MIN_VARIANTS, max_length=MAX_VARIANTS)]
 
 
 class SplitRecord(msgspec.Struct, kw_only=True):
@@ -120,14 +120,14 @@ class SplitRecord(msgspec.Struct, kw_only=True):
     variants: list[VariantRecord]
 
 
-class RuleIn(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+class RuleInput(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     """A rule. If all its conditions hold, it leads to its destination or its split."""
 
     id: _Id | UnsetType = UNSET
     name: _Name
     conditions: Annotated[list[RuleCondition], Meta(min_length=1, max_length=MAX_CONDITIONS)]
     destination_url: DestinationUrl | UnsetType = UNSET
-    split: SplitIn | UnsetType = UNSET
+    split: SplitInput | UnsetType = UNSET
 
 
 class RuleRecord(msgspec.Struct, kw_only=True):
@@ -141,7 +141,7 @@ class RuleRecord(msgspec.Struct, kw_only=True):
 
 
 RulesIn = Annotated[
-    list[RuleIn], Meta(max_length=MAX_RULES, description="the first that holds decides")
+    list[RuleInput], Meta(max_length=MAX_RULES, description="the first that holds decides")
 ]
 
 
