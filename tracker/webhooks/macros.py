@@ -4,9 +4,10 @@
 - Braces around white space or quotes are no macros, because a text may itself be GraphQL or JSON.
   Only the names after `metadata.` and `query.` may have spaces.
 - A backslash in front makes a macro plain text: `\\{slug}` is sent as `{slug}`.
-- `{<macro>|lower}` and its like give a value another form.
+- `{<macro>|lower}` and its like give a value another form, up to MAX_FORMS one after the other.
 """
 
+import hashlib
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
@@ -15,6 +16,7 @@ from typing import Any, Final
 
 import msgspec
 
+from tracker.clicks.enrich import AD_IDS
 from tracker.syntax.macros import CASES, check_known
 from tracker.visitor_dimensions import DIMENSIONS
 
@@ -50,6 +52,17 @@ MACROS: Final[Mapping[str, str]] = {
     "metadata": "metadata of the conversion",
 }
 
+AD_MACROS: Final[Mapping[str, str]] = {
+    "dedup_id": "transaction id of the conversion, else its event id, as text",
+    "net_value": "value of the conversion, less what is refunded",
+    "consent": "granted or denied, if the visitor was asked",
+    "click_address": "address of the visitor, only with STORE_IP",
+    "click_user_agent": "user agent of the visitor",
+    "fbc": "fbclid of the click, in the form that Meta takes",
+    **{name: f"{name} of the click" for name in AD_IDS},
+}
+"""Macros that ad platforms need. The payload of a webhook without a template has none of them."""
+
 _NAMED: Final[Mapping[str, str]] = {
     "metadata.<key>": "one field of the conversion's metadata",
     "query.<name>": "one parameter of the click's query",
@@ -60,23 +73,42 @@ _NAMED: Final[Mapping[str, str]] = {
 _MAX_PLAIN_EXPONENT: Final = 64
 ENCODER: Final = msgspec.json.Encoder(decimal_format="number")
 
+_NAMES: Final = MACROS.keys() | AD_MACROS.keys()
 _PREFIXES: Final = tuple(pattern.partition("<")[0] for pattern in _NAMED)
 
 Form = Callable[[Any], Any]
 """Changes a value's form. Values that it does not apply to stay as they are."""
 
-_TIMES: Final = frozenset({"conversion_timestamp", "click_timestamp"})
 _TIME_FORMS: Final[Mapping[str, Form]] = {
     "seconds": lambda time: f"{time[:19]}Z",
     "offset": lambda time: f"{time[:19]}+00:00",
 }
 _TIME_EXAMPLE: Final = "2026-01-31T09:30:00"
+MAX_FORMS: Final = 4
+_HASH: Final = re.compile("[0-9a-f]{64}")
+_CONSENT_FORMS: Final[Mapping[str, Form]] = {
+    "google": {"granted": "CONSENT_GRANTED", "denied": "CONSENT_DENIED"}.get,
+    "microsoft": {"granted": "G", "denied": "D"}.get,
+}
+_FORMS_OF: Final[Mapping[str, Mapping[str, Form]]] = {
+    **dict.fromkeys(("conversion_timestamp", "click_timestamp"), _TIME_FORMS),
+    "consent": _CONSENT_FORMS,
+}
+"""Forms of one macro only."""
 
 ALL_MACROS: Final = {
     **MACROS,
+    **AD_MACROS,
     **_NAMED,
     **{f"<macro>|{case}": f"any of them with its letters in {case} case" for case in CASES},
     "<macro>|text": "any of them as text, also where it stands alone",
+    "<macro>|digits": "only its digits",
+    "<macro>|phone": "its digits after a plus sign",
+    "<macro>|page": "a URL without query and fragment",
+    "<macro>|sha256": "SHA-256 of its text, trimmed and in lower case; a SHA-256 stays as it is",
+    "<macro>|list": "a list of it alone",
+    "consent|google": "CONSENT_GRANTED or CONSENT_DENIED",
+    "consent|microsoft": "G or D",
     **{
         f"<timestamp>|{name}": f"a time without milliseconds, as {form(_TIME_EXAMPLE)}"
         for name, form in _TIME_FORMS.items()
@@ -109,9 +141,24 @@ def _changed_letters(change_case: Callable[[str], str], value: Any) -> Any:
     return value
 
 
+def _digits(value: Any, before: str = "") -> str | None:
+    digits = re.sub("[^0-9]", "", as_text(value))
+    return before + digits if digits else None
+
+
+def _hashed(value: Any) -> str | None:
+    text = as_text(value).strip().lower()
+    return text if not text or _HASH.fullmatch(text) else hashlib.sha256(text.encode()).hexdigest()
+
+
 _FORMS: Final[Mapping[str, Form]] = {
     "text": as_text,
     **{case: partial(_changed_letters, change) for case, change in CASES.items()},
+    "digits": _digits,
+    "phone": partial(_digits, before="+"),
+    "page": lambda value: re.split("[?#]", as_text(value), maxsplit=1)[0],
+    "sha256": _hashed,
+    "list": lambda value: value if isinstance(value, list) else [value] if value != "" else None,
 }
 
 
@@ -120,17 +167,23 @@ class Unfillable(Exception):
 
 
 def is_known(macro: str) -> bool:
-    name, _ = name_and_form(macro)
-    return name in MACROS or any(
+    name, _ = name_and_forms(macro)
+    return name in _NAMES or any(
         name.startswith(prefix) and len(name) > len(prefix) for prefix in _PREFIXES
     )
 
 
-def name_and_form(macro: str) -> tuple[str, Form | None]:
-    """Split `<name>|<form>`; without a form it is None."""
-    name, _, word = macro.rpartition("|")
-    form = _FORMS.get(word) or (_TIME_FORMS.get(word) if name in _TIMES else None)
-    return (name, form) if name and form else (macro, None)
+def name_and_forms(macro: str) -> tuple[str, Sequence[Form]]:
+    """Split `<name>|<form>|<form>`; return the forms in their order."""
+    forms: list[Form] = []
+    while len(forms) < MAX_FORMS:
+        name, _, word = macro.rpartition("|")
+        form = _FORMS.get(word) or _FORMS_OF.get(name, {}).get(word)
+        if not name or form is None:
+            break
+        forms.insert(0, form)
+        macro = name
+    return macro, forms
 
 
 def check_macros(field: str, texts: Iterable[str]) -> None:

@@ -73,7 +73,7 @@ def test_at_most_ten_unknown_macros_are_named() -> None:
     assert refused({"b": "{zz} {yy}", "a": "{zz}"}).startswith("unknown macro {yy} {zz}; known: ")
     rule = refused({"a": "".join(f"{{x{number}}}" for number in range(50))})
     assert rule.partition(";")[0].count("{") == 10
-    assert len(refused({"a": "{" + "x" * 10_000 + "}"})) < 1000
+    assert len(refused({"a": "{" + "x" * 10_000 + "}"})) < 1200
 
 
 def test_names_of_fields_may_be_anything_but_macros() -> None:

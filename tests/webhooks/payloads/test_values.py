@@ -1,5 +1,6 @@
 """Every macro has its value, and nothing of another account gets into a payload."""
 
+import hashlib
 import json
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -13,7 +14,7 @@ from tests.factories import Document, make_click_document, make_event_document
 from tracker.conversions.corrections.status import click_key
 from tracker.conversions.document import attribute
 from tracker.visitor_dimensions import NAMES
-from tracker.webhooks.macros import MACROS
+from tracker.webhooks.macros import AD_MACROS, MACROS
 from tracker.webhooks.payloads.payload import render
 from tracker.webhooks.payloads.template import DEFAULT
 from tracker.webhooks.payloads.values import MacroValues, values_of
@@ -109,7 +110,7 @@ def values(
 
 
 def all_of(found: MacroValues) -> dict[str, Any]:
-    assert found.fields.keys() == MACROS.keys()
+    assert found.fields.keys() == MACROS.keys() | AD_MACROS.keys()
     return {name: found.get(name) for name in ALL}
 
 
@@ -142,6 +143,45 @@ def test_a_key_of_the_metadata_and_a_parameter_of_the_query_or_the_account_are_f
     macro: str, value: Any
 ) -> None:
     assert values().get(macro) == value
+
+
+def test_ad_platforms_have_their_values_and_forms() -> None:
+    ids = {"fbclid": "Fb-1", "gclid": "G-1"}
+    click = {**CLICK_ROW, "ad_ids": ids, "address": "192.0.2.1", "consent": "denied"}
+    event = {
+        **EVENT,
+        "refunded_value": Decimal128("2.50"),
+        "metadata": '{"email":" Ann@Example.com ","phone":"+49 (30) 12","blank":" ","none":[],'
+        '"hash":"' + "a" * 64 + '"}',
+    }
+    found = values(event, click)
+    for macro, value in {
+        "gclid": "G-1",
+        "gbraid": None,
+        "fbc": "fb.1.1769851800005.Fb-1",
+        "click_address": "192.0.2.1",
+        "click_user_agent": "x",
+        "dedup_id": "T-1",
+        "net_value": Decimal("10.00"),
+        "consent": "denied",
+        "consent|google": "CONSENT_DENIED",
+        "consent|microsoft": "D",
+        "destination_url|page": "https://shop.example/",
+        "metadata.email|sha256": hashlib.sha256(b"ann@example.com").hexdigest(),
+        "metadata.phone|digits": "493012",
+        "metadata.phone|phone|sha256|list": [hashlib.sha256(b"+493012").hexdigest()],
+        "metadata.hash|sha256": "a" * 64,
+        "tags|list": ["b", "a"],
+        **dict.fromkeys(f"metadata.{name}|sha256|list" for name in ("blank", "other")),
+        "metadata.email|phone|list": None,
+        "metadata.none|lower|lower|lower|lower|lower": None,
+        "tags|google": None,
+    }.items():
+        assert found.get(macro) == value, macro
+    assert values({**event, "consent": "granted"}, click).get("consent") == "granted"
+    bare = values({**EVENT, "transaction_id": click_key(CLICK)}, click=None)
+    assert bare.get("dedup_id") == "42"
+    assert [bare.get(name) for name in ("fbc", "click_address", "consent", "gclid")] == [None] * 4
 
 
 def test_a_change_has_values_of_now_and_before() -> None:

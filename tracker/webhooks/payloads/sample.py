@@ -5,6 +5,7 @@ from uuid import UUID
 
 from bson import Decimal128
 
+from tracker.clicks.enrich import AD_IDS
 from tracker.clock import now
 from tracker.conversions.corrections.status import Status
 from tracker.ids import new_id
@@ -52,6 +53,11 @@ def sample_texts(values: MacroValues) -> dict[str, str]:
         "<macro>|lower": values.get("country|lower"),
         "<macro>|upper": values.get("device|upper"),
         "<macro>|text": values.get("value|text"),
+        "<macro>|digits": values.get("conversion_timestamp|digits"),
+        "<macro>|phone": values.get("event_id|phone"),
+        "<macro>|page": values.get("destination_url|page"),
+        "<macro>|sha256": values.get("transaction_id|sha256"),
+        "<macro>|list": values.get("transaction_id|list"),
         "<timestamp>|seconds": values.get("conversion_timestamp|seconds"),
         "<timestamp>|offset": values.get("conversion_timestamp|offset"),
     }
@@ -88,6 +94,10 @@ def sample_values(account_id: UUID, base_host: str, is_updated: bool = True) -> 
         "link_id": new_id(),
         "referrer": "https://example.com/",
         "query": "utm_source=sample",
+        "user_agent": "Sample",
+        "address": "192.0.2.1",
+        "ad_ids": dict.fromkeys(AD_IDS, "sample"),
+        "consent": "granted",
         "parameter_0": "sub1=sample",
     }
     link = {

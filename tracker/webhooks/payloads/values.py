@@ -1,6 +1,6 @@
 """The values of macros, from the stored documents of one conversion. Pure.
 
-Every macro of `macros.MACROS` has a value, or None. Money is exact.
+Every macro of `macros` has a value, or None. Money is exact.
 
 Guarantee: a payload never has data of another account, whatever click the conversion names.
 """
@@ -16,10 +16,11 @@ from bson import Decimal128
 
 from tracker import visitor_dimensions
 from tracker.clicks.document import decoded, sent_parameters
+from tracker.clicks.enrich import AD_IDS
 from tracker.clock import iso
 from tracker.conversions.corrections.status import Status, is_click_key
 from tracker.syntax.strict_json import parse_json
-from tracker.webhooks.macros import name_and_form
+from tracker.webhooks.macros import name_and_forms
 
 _LINK_FIELDS: Final = ("slug", "internal_name", "destination_url")
 _CONFIG_FIELDS: Final = ("payout_type", "pbk")
@@ -40,9 +41,11 @@ class MacroValues(msgspec.Struct, frozen=True, kw_only=True):
 
     def get(self, macro: str) -> Any:
         """Return a macro's value in the form that it asks for, or None."""
-        name, form = name_and_form(macro)
+        name, forms = name_and_forms(macro)
         value = self._named(name)
-        return value if value is None or form is None else form(value)
+        for form in forms:
+            value = None if value is None else form(value)
+        return value
 
     def _named(self, macro: str) -> Any:
         if macro in self.fields:
@@ -70,6 +73,7 @@ def values_of(
     fields = {
         **_conversion_fields(conversion),
         **_click_fields(click, conversion, base_host),
+        **_ad_fields(conversion, click or {}),
         **{name: (link or {}).get(name) for name in _LINK_FIELDS},
         **{name: (event_config or {}).get(name) for name in _CONFIG_FIELDS},
         "event_name": (event_config or {}).get("name"),
@@ -103,7 +107,6 @@ def _own(document: MongoDocument | None, conversion: MongoDocument) -> MongoDocu
 
 
 def _conversion_fields(conversion: MongoDocument) -> dict[str, Any]:
-    transaction_id = conversion.get("transaction_id")
     return {
         # MongoDB returns large numbers in a type of its own.
         "event_id": int(conversion["_id"]),
@@ -115,9 +118,14 @@ def _conversion_fields(conversion: MongoDocument) -> dict[str, Any]:
         "reason": conversion.get("reason"),
         "conversion_timestamp": iso(conversion["at"]),
         "conversion_timestamp_unix": _unix_seconds(conversion["at"]),
-        "transaction_id": None if is_click_key(transaction_id or "") else transaction_id,
+        "transaction_id": _transaction_id(conversion),
         "account_id": _text(conversion["account_id"]),
     }
+
+
+def _transaction_id(conversion: MongoDocument) -> str | None:
+    found: str | None = conversion.get("transaction_id")
+    return None if is_click_key(found or "") else found
 
 
 def _state(prefix: str, state: MongoDocument | None) -> dict[str, Any]:
@@ -143,6 +151,21 @@ def _click_fields(
         "domain_name": base_host if domain_name == "" else domain_name,
         "referrer": (decoded(click["referrer"]) or None) if click else None,
         **{name: source.get(name) for name in visitor_dimensions.NAMES},
+    }
+
+
+def _ad_fields(conversion: MongoDocument, click: MongoDocument) -> dict[str, Any]:
+    ids = click.get("ad_ids", {})
+    fbclid, value = ids.get("fbclid"), _money(conversion.get("value"))
+    refunded = _money(conversion.get("refunded_value")) or 0
+    return {
+        "dedup_id": _transaction_id(conversion) or str(int(conversion["_id"])),
+        "net_value": None if value is None else value - refunded,
+        "consent": conversion.get("consent") or click.get("consent"),
+        "click_address": click.get("address"),
+        "click_user_agent": decoded(click["user_agent"]) or None if click else None,
+        "fbc": fbclid and f"fb.1.{int(click['at'].timestamp() * 1000)}.{fbclid}",
+        **{name: ids.get(name) for name in AD_IDS},
     }
 
 
