@@ -7,7 +7,8 @@ _LOOPBACK: Final = {"localhost", "127.0.0.1", "::1"}
 
 EVERYWHERE: Final = (
     *("/c/", "/.well-known/"),
-    *("/robots.txt", "/favicon.ico", "/api/click", "/api/event"),
+    *("/robots.txt", "/favicon.ico", "/api/click", "/api/event", "/api/consent"),
+    *("/js/tracker.json", "/js/1/tracker.js"),
 )
 """The paths that are the service's on custom domains too, all below them if they end in a slash."""
 

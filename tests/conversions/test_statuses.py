@@ -150,12 +150,16 @@ def test_what_is_no_word_currency_or_time_is_refused_by_its_name(query: str, err
     assert refused.value.message.startswith(error)
 
 
-def test_fillers_count_as_not_sent_and_the_case_of_a_currency_is_ignored() -> None:
+def test_fillers_count_as_not_sent_and_the_case_of_words_is_ignored() -> None:
     parameters, reported = read("status=N/A&currency=-&occurred_at=null")
     assert reported == Reported()
     assert [parameters.status, parameters.currency, parameters.occurred_at] == [None] * 3
     assert len(parameters.warnings) == 3
     assert read("currency=eur")[0].currency == "EUR"
+    assert read("consent=Granted")[0].consent == "granted"
+    assert read("consent=1")[0].warnings == (
+        "consent: ignored, because it is neither granted nor denied",
+    )
     sent = fields_in_json(b'{"pbk":"k","status":1,"currency":"usd","occurred_at":1}')
     both = merged(fields_in_text(b"status=2&currency=eur"), {**sent, "occurred_at": now_ms()})
     by_json = read_by(make_event_config(), checked_parameters(both))[0]

@@ -58,7 +58,7 @@ EVENT_WITHOUT_WARNINGS = (
     b"\xc4\x10\x00\x01\x02\x03\x04\x05\x06\x07\x08\t\n\x0b\x0c\r\x0e\x0f"
     b'\xa49.99\xc0\xa8{"b": 2}\xa3t-1\xc4\x10aaaaaaaaaaaaaaaa\xc3\xc2'
 )
-EVENT_BYTES = b"\x9f" + EVENT_WITHOUT_WARNINGS[1:] + b"\xc0\xc0"
+EVENT_BYTES = b"\xdc\0\x10" + EVENT_WITHOUT_WARNINGS[1:] + b"\xc0\xc0\xc0"
 CLICK_BYTES = b"\xdc\0\x11" + CLICK_WITHOUT_COST[1:] + b"\xc0\xc0\xc0"
 PAYLOAD = b"\x92" + CLICK_BYTES + EVENT_BYTES
 
@@ -75,7 +75,7 @@ def test_records_of_a_release_that_knows_fewer_or_more_fields_are_read() -> None
         assert KINDS.decode({b"1": b"\x91" + known}) == [record]
     for record, more in (
         (CLICK, b"\xdc\0\x12" + CLICK_BYTES[3:] + b"\xa1x"),
-        (EVENT, b"\xdc\0\x10" + EVENT_BYTES[1:] + b"\xa1x"),
+        (EVENT, b"\xdc\0\x11" + EVENT_BYTES[3:] + b"\xa1x"),
     ):
         assert KINDS.decode({b"1": b"\x91" + more}) == [record]
 

@@ -84,6 +84,7 @@ async def test_errors_before_any_handler_have_the_same_shape(
         ("POST", "/healthz", "GET, HEAD"),
         ("POST", "/readyz", "GET, HEAD"),
         ("DELETE", "/api/event", "GET, POST, OPTIONS"),
+        ("GET", "/api/consent", "POST, OPTIONS"),
         ("PUT", "/c/abc", "GET, HEAD, OPTIONS"),
     ],
 )

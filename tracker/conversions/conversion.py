@@ -47,6 +47,7 @@ class Conversion(JournalRecord, frozen=True, tag="e"):
     - `test`: the account sent it to try its set-up.
     - `warnings` of its answer, None if it had none. Records of 1.0.0 have no such field.
     - `report`: what only some conversions have.
+    - `consent` of the visitor, granted or denied, as its sender tells it.
     """
 
     id: int
@@ -63,6 +64,7 @@ class Conversion(JournalRecord, frozen=True, tag="e"):
     test: bool = False
     warnings: tuple[str, ...] | None = None
     report: Report | None = None
+    consent: str | None = None
 
     @property
     def partition_key(self) -> bytes:

@@ -110,6 +110,7 @@ class _OptionalFields(VisitorFields, SourceFields, OwnParameterFields, DecidedFi
     - `reported`: the status, if it is not approved. `unknown_word`: a word that is not mapped.
     - `currency`, if it is not the account's. `refunded_value`: of an approved one, a part.
     - `received_at`: if that is not `at`, when it occurred.
+    - `consent` of the visitor, if the conversion told it.
     - `changes` and `revision`: what restated it, and how often (`conversions/restating`).
     """
 
@@ -132,6 +133,7 @@ class _OptionalFields(VisitorFields, SourceFields, OwnParameterFields, DecidedFi
     report: StoredReport
     changes: Sequence[Change]
     revision: int
+    consent: str
 
 
 class ConversionDocument(_OptionalFields):

@@ -51,6 +51,8 @@ def document(conversion: Conversion) -> ConversionDocument:
         made["transaction_id"] = conversion.transaction_id
     if conversion.warnings:
         made["warnings"] = conversion.warnings
+    if conversion.consent is not None:
+        made["consent"] = conversion.consent
     if conversion.report is not None:
         _add_report(made, conversion.report)
     return made

@@ -52,6 +52,7 @@ class RefusalReason(StrEnum):
     STATUS = "status"
     CURRENCY = "currency"
     OCCURRED_AT = "occurred_at"
+    CONSENT = "consent"
     RATE = "rate"
     REQUEST = "request"
 

@@ -221,6 +221,7 @@ def conversion_of(
         checked=checked,
         warnings=tuple(warnings) or None,
         report=report,
+        consent=parameters.consent,
     )
 
 

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from tracker.conversions.account_rules import AccountRules, RulesCache, rules_cache
 from tracker.conversions.append import ConversionAppender, Repeats
+from tracker.conversions.consent import Consents
 from tracker.conversions.event_config import EventConfigCache, EventConfigs, event_config_cache
 from tracker.conversions.event_ids import EventIds, SpareBlock
 from tracker.conversions.look_ups import LookUps
@@ -23,6 +24,7 @@ class ConversionServices(NamedTuple):
     """`recorder` is for postbacks, `store` for drains."""
 
     recorder: Recorder
+    consents: Consents
     refusals: Refusals
     repeats: Repeats
     event_configs: EventConfigs
@@ -59,6 +61,7 @@ def build(
             account_rules,
             pending,
         ),
+        consents=Consents(stores.mongodb, look_ups, pending),
         refusals=Refusals(stores.mongodb, look_ups),
         repeats=repeats,
         event_configs=event_configs,

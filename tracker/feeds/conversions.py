@@ -53,6 +53,7 @@ class StoredConversion(ConversionClickValues, frozen=True, kw_only=True):
     refunded_value: Decimal | None = None
     currency: str | None = None
     transaction_id: str | None = None
+    consent: str | None = None
     metadata: str | None = None
     warnings: Sequence[str] = ()
     repeats: int = 0

@@ -60,6 +60,7 @@ async def test_the_service_has_the_same_paths_on_every_host(world: World) -> Non
         assert urlsplit(opened.headers["Location"]).hostname == leads_to
         assert (await world.client.get("/api/click?s=abc", Host=host)).status == 302
         assert (await world.client.get("/api/event", Host=host)).status == 400
+        assert (await world.client.post("/api/consent", b"{}", Host=host)).status == 400
         for path in ("/.well-known/x", "/robots.txt", "/favicon.ico"):
             answer = await world.client.get(path, Host=host)
             assert (answer.status, answer.error) == (404, "no such path")

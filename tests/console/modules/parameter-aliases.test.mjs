@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { MEANINGS, aliasesFrom, namesIn } from "console/conversions/parameter-aliases";
 
-const NONE = { transaction_id: "", status: "", currency: "", occurred_at: "" };
+const NONE = { transaction_id: "", status: "", currency: "", occurred_at: "", consent: "" };
 const NAMES = { click_id: "cid, subid", value: "payout", ...NONE };
 
 test("names in fields are aliases, and back", () => {

@@ -14,7 +14,7 @@ BROKEN: list[tuple[dict[str, Any], str]] = [
     ({"parameter_aliases": ["cid"]}, "parameter_aliases: must be an object"),
     (
         {"parameter_aliases": {"cid": "pbk"}},
-        "parameter_aliases: must be click_id or currency or occurred_at or status or ",
+        "parameter_aliases: must be click_id or consent or currency or occurred_at or status or ",
     ),
     ({"parameter_aliases": {"cid": 1}}, "parameter_aliases: "),
     *(

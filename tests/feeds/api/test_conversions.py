@@ -30,7 +30,7 @@ from tracker.visitor_dimensions import NAMES
 ROW = [
     *("event_id", "at", "received_at", "status", "unknown_word", "attribution", "refused"),
     *("event_config", "click_id", "link", "value", "payout", "refunded_value", "currency"),
-    *("transaction_id", *NAMES, "bot"),
+    *("transaction_id", "consent", *NAMES, "bot"),
     *("warnings", "repeats", "last_repeat_at", "rule", "variant", "parameters"),
 ]
 

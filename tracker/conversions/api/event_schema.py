@@ -2,6 +2,7 @@
 
 from tracker.conversions.postbacks.aliases import MAX_WARNINGS
 from tracker.conversions.postbacks.parameters import (
+    CONSENTS,
     MAX_METADATA_BYTES,
     MAX_METADATA_LEVELS,
     MAX_PBK_CHARACTERS,
@@ -13,7 +14,7 @@ from tracker.conversions.postbacks.times import MAX_DAYS_AGO
 from tracker.conversions.postbacks.words import MAX_WORD_CHARACTERS
 from tracker.ids import MAX_EVENT_ID
 from tracker.syntax.form_data import FORM_DATA
-from tracker.web.limits import MAX_EVENT_BYTES, PREFLIGHT_CACHE_SECONDS
+from tracker.web.limits import MAX_EVENT_BYTES, MAX_SIGN_IN_BYTES, PREFLIGHT_CACHE_SECONDS
 from tracker.web.openapi_parts import (
     RETRY_AFTER,
     TEXT,
@@ -88,6 +89,11 @@ _FIELDS: dict[str, OpenApiPart] = {
         f"in UTC, or Unix time in seconds or milliseconds; of the last {MAX_DAYS_AGO} days",
         "examples": ["2026-01-31T09:30:00Z"],
     },
+    "consent": {
+        "type": "string",
+        "enum": [*CONSENTS],
+        "description": "the visitor's answer, kept with the conversion; any other word is ignored",
+    },
 }
 # In words, because client generators do not support a body with `anyOf`.
 _CONVERSION: OpenApiPart = {
@@ -152,7 +158,22 @@ _HEADERS = {
 _CONVERSION_FORM = _CONVERSION | {
     "properties": _FIELDS | {"metadata": TEXT | {"description": "the same object as JSON text"}}
 }
+_CONSENT: OpenApiPart = {
+    "type": "object",
+    "properties": {
+        "click_id": {"type": "string", "format": "uuid", "description": "stored already or not"},
+        "consent": {"type": "string", "enum": [*CONSENTS]},
+    },
+    "required": ["click_id", "consent"],
+    "additionalProperties": False,
+}
 EVENT_SCHEMAS = {
+    "Consent": _CONSENT,
+    "ConsentRecorded": {
+        "type": "object",
+        "properties": {"success": {"type": "boolean", "const": True}},
+        "required": ["success"],
+    },
     "Conversion": _CONVERSION,
     "ConversionForm": _CONVERSION_FORM,
     "RecordedConversion": _RECORDED,
@@ -217,11 +238,38 @@ BODY: OpenApiPart = {
         },
     },
 }
-_PREFLIGHT = _HEADERS | constants(
-    Access_Control_Allow_Methods="GET, POST, OPTIONS",
-    Access_Control_Allow_Headers="Content-Type",
-    Access_Control_Max_Age=str(PREFLIGHT_CACHE_SECONDS),
-    Allow="GET, POST, OPTIONS",
-)
-PREFLIGHT_ANSWERS = {204: public_answer("The headers say what is allowed.", headers=_PREFLIGHT)}
+
+
+def preflight(methods: str) -> dict[int, OpenApiPart]:
+    """Describe the answer to a preflight of a path with these methods."""
+    headers = _HEADERS | constants(
+        Access_Control_Allow_Methods=methods,
+        Access_Control_Allow_Headers="Content-Type",
+        Access_Control_Max_Age=str(PREFLIGHT_CACHE_SECONDS),
+        Allow=methods,
+    )
+    return {204: public_answer("The headers say what is allowed.", headers=headers)}
+
+
+CONSENT_ANSWERS = {
+    200: public_answer("The answer is durable.", json_content(ref("ConsentRecorded")), _HEADERS),
+    400: public_error(400, example="consent: must be denied or granted", headers=_HEADERS),
+    413: public_error(413, example=f"body: at most {MAX_SIGN_IN_BYTES} bytes", headers=_HEADERS),
+    429: public_error(
+        429,
+        "The address has named too many clicks that are not stored, here or at `/api/event`.",
+        "click_id: too many answers from this address name clicks that are not stored",
+        headers=_HEADERS,
+    ),
+    500: public_error(500, headers=_HEADERS),
+    503: public_error(503, headers=_HEADERS),
+}
+CONSENT_BODY: OpenApiPart = {
+    "required": True,
+    "description": "JSON of any type, so that a beacon may send it as `text/plain`.",
+    "content": json_content(
+        ref("Consent"),
+        {"click_id": "0190b5a2-7c1e-7d3f-8a4b-5c6d7e8f9a0b", "consent": "granted"},
+    ),
+}
 PARAMETERS = tuple(map(_parameter, _FIELDS))

@@ -16,7 +16,7 @@ _MAX_FIELDS: Final = 200
 
 NAMES: Final = frozenset(("pbk", "click_id", "value", "metadata", "transaction_id", "txid"))
 
-REPORTED: Final = frozenset(("status", "currency", "occurred_at"))
+REPORTED: Final = frozenset(("status", "currency", "occurred_at", "consent"))
 """Further parameters. They are read after aliases, because older aliases have such names."""
 
 TRANSACTION_IDS: Final = ("transaction_id", "txid")

@@ -61,6 +61,7 @@ class ConversionParameters(msgspec.Struct, frozen=True, kw_only=True):
     status: str | None = None
     currency: str | None = None
     occurred_at: int | None = None
+    consent: str | None = None
 
 
 def parse_text(raw: bytes) -> ConversionParameters:
@@ -190,6 +191,15 @@ def _occurred_at(name: str, value: Any) -> int | None:
     return None if sent is None else parse_moment(name, sent)
 
 
+CONSENTS: Final = ("granted", "denied")
+"""What a visitor may answer who was asked for consent."""
+
+
+def _consent(_: str, value: Any) -> str | None:
+    """Return the answer; None for any other word, which networks sent before it was read."""
+    return next((one for one in CONSENTS if isinstance(value, str) and one == value.lower()), None)
+
+
 PARSERS: Final[Mapping[str, Callable[[str, Any], Any]]] = {
     "click_id": _click_id,
     "value": _value,
@@ -197,6 +207,7 @@ PARSERS: Final[Mapping[str, Callable[[str, Any], Any]]] = {
     "status": _status,
     "currency": _currency,
     "occurred_at": _occurred_at,
+    "consent": _consent,
 }
 """Parsers of aliased parameters, called with the alias and the value. None counts as not sent."""
 

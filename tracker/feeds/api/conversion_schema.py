@@ -130,6 +130,7 @@ class ConversionRecord(msgspec.Struct, kw_only=True):
         str | None, Meta(description="of its money; null: the account has no currency")
     ]
     transaction_id: str | None
+    consent: Annotated[str | None, Meta(description="granted or denied, if its sender says so")]
     country: str | None
     device: str | None
     browser: str | None

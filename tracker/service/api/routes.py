@@ -20,7 +20,7 @@ from tracker.accounts.api import (
 )
 from tracker.alerts.api import alerts
 from tracker.clicks.api import click, decide
-from tracker.conversions.api import event, event_configs, unknown_words
+from tracker.conversions.api import consent, event, event_configs, unknown_words
 from tracker.conversions.api.event_schema import EVENT_SCHEMAS
 from tracker.costs.api import costs
 from tracker.feeds.api import (
@@ -128,6 +128,7 @@ VISITORS_ENDPOINTS: Endpoints = (
     *DECLARED_ENDPOINTS,
     *click.ENDPOINTS,
     *event.ENDPOINTS,
+    *consent.ENDPOINTS,
     *well_known.ENDPOINTS,
     *health.ENDPOINTS,
 )

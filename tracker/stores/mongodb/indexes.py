@@ -230,6 +230,7 @@ INDEXES: dict[str, list[IndexModel]] = {
             partialFilterExpression={"transaction_id": _EXISTING},
         ),
     ],
+    "consents": [_index("expiry", "expires_at", expireAfterSeconds=0)],
     # 8 days: `feeds/arrivals.STORED_DAYS`.
     "arrivals": [_index("expiry", "at", expireAfterSeconds=8 * 24 * 3600)],
     "refused_postbacks": [

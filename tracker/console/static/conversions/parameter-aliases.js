@@ -12,6 +12,7 @@ export const PARAMETERS = [
   ["status", "lead_status"],
   ["currency", "cur"],
   ["occurred_at", "time"],
+  ["consent", "gdpr_consent"],
 ];
 
 /** Each meaning of a status with examples of words, and what it says of the conversion. */

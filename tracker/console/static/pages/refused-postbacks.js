@@ -20,6 +20,7 @@ const REASONS = {
   status: "status",
   currency: "currency",
   occurred_at: "time",
+  consent: "consent",
   rate: "too many at once",
   request: "the request",
 };
