@@ -14,7 +14,8 @@ from tracker.service.services import Services
 from tracker.stores.mongodb.database import MongoDB
 from tracker.stores.mongodb.drivers import Database
 
-PARTS = ("_documents", "_store", "_settle", "_move", "_release_claims")
+PARTS = ("_documents", "_store", "_settle", "_move")
+PARTS_OF_PARENTS = ("_join", "_join_conversions")
 
 
 class Died(Exception):
@@ -68,4 +69,6 @@ def dying_drain(services: Services, drain_number: DrainNumber, at: int) -> Drain
     drain._writer.calendars._database = drain._writer._database
     for name in PARTS:
         setattr(drain, name, steps.around(getattr(drain, name)))
+    for name in PARTS_OF_PARENTS:
+        setattr(drain._parents, name, steps.around(getattr(drain._parents, name)))
     return drain

@@ -25,7 +25,7 @@ SOURCES = (
     "referrer_host",
     *(f"utm_{one}" for one in ["source", "medium", "campaign", "term", "content"]),
 )
-OF_CLICK = ("link_id", "domain_name", "bot", *visitor_dimensions.NAMES, *SOURCES)
+OF_CLICK = ("link_id", "domain_name", "bot", *visitor_dimensions.NAMES, *SOURCES, "parent_link_id")
 
 
 class Model:
@@ -44,16 +44,27 @@ class Model:
         self._visitors: set[tuple[Any, ...]] = set()
 
     def apply(self, records: Iterable[Record]) -> None:
-        """Clicks are stored first, then events, and then pending events are joined by id."""
+        """Clicks are stored first, then events, and then pending events are joined by id.
+
+        Last, stored clicks get the links of parents that came later.
+        """
         records = list(records)
-        for click in records:
-            if isinstance(click, Click) and UUID(bytes=click.id) not in self.clicks:
+        clicks = {UUID(bytes=one.id): one for one in records if isinstance(one, Click)}
+        new = clicks.keys() - self.clicks.keys()
+        for click_id, click in clicks.items():
+            if click_id in new:
                 self._store_click(click)
+        for click_id in new:
+            self.clicks[click_id] |= self._of_parent(self.clicks[click_id])
         for event in records:
             if isinstance(event, Conversion):
                 self._store_event(event)
         for event_id in sorted(self.events):
             self._join(self.events[event_id])
+        for row in self.clicks.values():
+            row |= self._of_parent(row)
+        for row in self.events.values():
+            self._join_parent(row)
 
     def claim(self, event: Conversion) -> None:
         """Store an event before its entry, while Redis is unavailable."""
@@ -110,6 +121,20 @@ class Model:
         elif before["account_id"] is None:
             after = self._by_rules(after, checked=False)
         self._change(before, after)
+
+    def _of_parent(self, click: Row) -> Row:
+        parent = self.clicks.get(click.get("parent_id", UUID(int=0)))
+        if parent is None or parent["account_id"] != click["account_id"]:
+            return {}
+        is_older = (parent["at"], parent["_id"].int) < (click["at"], click["_id"].int)
+        return {"parent_link_id": parent["link_id"]} if is_older else {}
+
+    def _join_parent(self, event: Row) -> None:
+        click = self.clicks.get(event["click_id"], {})
+        lacks = "parent_link_id" in click and "parent_link_id" not in event
+        if lacks and event["status"] in ("attributed", "test"):
+            event["parent_link_id"] = click["parent_link_id"]
+            self.arrivals[event["account_id"], event["_id"], event["status"], False] += 1
 
     def _has_transaction_id(self, row: Row) -> bool:
         """Return whether no other event has its transaction id in its scope."""
@@ -174,7 +199,10 @@ class Model:
         assert {row["_id"]: _with_flags(row) for row in events} == self.events
         assert Counter(await ledger.notified(services)) == self.deliveries
         arrived = await _stored_arrivals(services)
-        assert set(arrived.values()) <= {1}
+        # Repeated states may be told twice: with the click, and again with its parent.
+        assert all(
+            number == 1 or (one[-1] is False and number == 2) for one, number in arrived.items()
+        )
         of_events = {(row["account_id"], key, row["status"]) for key, row in self.events.items()}
         lacking = of_events - {one[:3] for one in arrived}
         assert all(account is None or status == "claimed" for account, _, status in lacking)

@@ -6,6 +6,8 @@ from random import Random
 from typing import Any, NamedTuple
 from uuid import UUID
 
+from msgspec.structs import replace
+
 from tests.conversions import scene
 from tests.factories import AT_MS, CHROME, create_webhook, make_click, make_conversion
 from tests.ingest.model import Model
@@ -46,6 +48,10 @@ def traffic(
     links = [(random.choice(accounts), new_id()) for _ in range(4)]
     configs = [(account, new_id()) for account in accounts]
     made = [_click(random, *random.choice(links)) for _ in range(clicks)]
+    for at, one in enumerate(made):
+        if random.random() < 0.4:  # a click that may be of another account, newer, or itself
+            query = f"click_id={UUID(bytes=random.choice(made).id)}"
+            made[at] = replace(one, query=query)
     named = [*made, *(_click(random, *random.choice(links)) for _ in range(3))]
     ids = range(first, first + events)
     return Traffic(made, [_event(random, one, random.choice(named), configs) for one in ids])

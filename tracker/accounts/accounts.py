@@ -27,7 +27,7 @@ class Account(msgspec.Struct, frozen=True, kw_only=True):
 
     `cost_parameter` is stored only if it was chosen; None: clicks say nothing of their cost.
     `parameters` are the sender's own, stored once some were named. `decides` is stored once a link
-    has had rules or a split.
+    has had rules or a split, `has_parents` once a click has led to another.
     """
 
     id: UUID
@@ -36,6 +36,7 @@ class Account(msgspec.Struct, frozen=True, kw_only=True):
     cost_parameter: str | None = COST_PARAMETER
     parameters: Positions = ()
     decides: bool = False
+    has_parents: bool = False
 
 
 class Accounts:
@@ -51,7 +52,7 @@ class Accounts:
 
         async def work(session: MongoSession) -> None:
             row = as_document(account)
-            del row[COST_FIELD], row[parameters.FIELD], row["decides"]
+            del row[COST_FIELD], row[parameters.FIELD], row["decides"], row["has_parents"]
             await self._accounts.insert_one(row, session=session)
             await complete_at_creation(self._database, account.id, session)
 

@@ -69,7 +69,15 @@ class DecidedFields(TypedDict, total=False):
     variant_id: bytes
 
 
-class ClickDocument(VisitorFields, SourceFields, OwnParameterFields, DecidedFields, CostFields):
+class ParentFields(TypedDict, total=False):
+    """The link of the click that led to a click, once that is known (`ingest/joins`)."""
+
+    parent_link_id: bytes
+
+
+class ClickDocument(
+    VisitorFields, SourceFields, OwnParameterFields, DecidedFields, ParentFields, CostFields
+):
     """A stored click. Ids are the 16 bytes of a UUID.
 
     - `unique`: the visitor's first on the link and day.
@@ -77,6 +85,7 @@ class ClickDocument(VisitorFields, SourceFields, OwnParameterFields, DecidedFiel
     - `address`: stored only with STORE_IP.
     - `ad_ids`: the ids that ad platforms have given the click, by parameter.
     - `test`: True for tests, which count nowhere. Other clicks lack it.
+    - `parent_id`: the click that led to it, as the visitor says.
     - `import_id`: only of visits that an import brought (`imports/visits`).
     """
 
@@ -94,6 +103,7 @@ class ClickDocument(VisitorFields, SourceFields, OwnParameterFields, DecidedFiel
     address: NotRequired[str]
     ad_ids: NotRequired[dict[str, str]]
     test: NotRequired[bool]
+    parent_id: NotRequired[bytes]
     import_id: NotRequired[bytes]
 
 
@@ -134,11 +144,14 @@ class ClickValues(VisitorValues[At], Generic[At], frozen=True, kw_only=True):
 
 OWN_PARAMETERS: Final = tuple(OwnParameterFields.__annotations__)
 DECIDED: Final = tuple(DecidedFields.__annotations__)
+[PARENT_LINK] = ParentFields.__annotations__
+HAS_PARENTS: Final = "has_parents"
+"""The field of accounts where a click has led to another one."""
 
 FIELD_DEFAULTS: Final[dict[str, Any]] = {
     **dict.fromkeys(NAMES, UNKNOWN),
     **dict.fromkeys(SourceFields.__annotations__),
-    **dict.fromkeys(DECIDED),
+    **dict.fromkeys((*DECIDED, "parent_id", PARENT_LINK)),
     "referrer": "",
     "query": "",
     "test": False,

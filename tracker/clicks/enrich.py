@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple, cast
@@ -16,7 +17,9 @@ from tracker.clicks.sources import QR_CODE, referrer_host
 from tracker.clicks.user_agent import describe
 from tracker.clicks.visit import MAX_QUERY_CHARACTERS
 from tracker.clock import moment
-from tracker.links.options import QR_PAIR
+from tracker.errors import BadRequest
+from tracker.ids import parse_id
+from tracker.links.options import CLICK_ID, QR_PAIR
 from tracker.links.utm import text_of, utm_values
 from tracker.stores.mongodb.documents import StoredId, shared_id
 from tracker.syntax.amounts import cost_in
@@ -52,6 +55,7 @@ _PLAIN: Final = re.compile(r"(?=\D*\d)[A-Za-z0-9][\w.~-]{0,255}", re.ASCII)
 """A value that is neither encoded nor a macro or a word for no value: to find that out takes
 5 µs."""
 
+_PARENT: Final = f"{CLICK_ID}="
 _AD_ID: Final = re.compile(rf"(?:^|&)({'|'.join(AD_IDS)})=")
 
 
@@ -110,6 +114,8 @@ class Enrichment:
             document.update(_own(click.query, chosen.own))  # type: ignore[typeddict-item]
         if click.query and (ad_ids := _ad_ids(click.query)):
             document["ad_ids"] = ad_ids
+        if _PARENT in click.query and (parent_id := _parent_id(click)) is not None:
+            document["parent_id"] = parent_id
         if click.rule_id is not None or click.variant_id is not None:
             document.update(_decided(click))  # type: ignore[typeddict-item]
         if self._store_ip:
@@ -173,6 +179,16 @@ def _own_text(raw: str) -> str:
 @lru_cache(maxsize=CACHED_VISITS)
 def _own_pattern(names: Sequence[str]) -> re.Pattern[str]:
     return re.compile(rf"(?:^|&)({'|'.join(map(re.escape, names))})=([^&]*)")
+
+
+def _parent_id(click: Click) -> StoredId | None:
+    """Return the id of another click that the visitor brings."""
+    if f"&{_PARENT}" not in f"&{click.query}":
+        return None
+    with suppress(BadRequest):
+        found = parse_id(CLICK_ID, parameter(_whole_pairs(click.query), CLICK_ID)).bytes
+        return None if found == click.id else StoredId(found)
+    return None
 
 
 def _ad_ids(query: str) -> dict[str, str]:

@@ -1,12 +1,15 @@
 """Clicks in MongoDB, by click id. Ids are the 16 bytes of a UUID."""
 
 from collections.abc import Collection, Sequence
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
 from tracker.clicks.document import ClickDocument
 from tracker.stores.mongodb.database import MongoDB
 from tracker.stores.mongodb.documents import StoredId, stored_ids, with_byte_ids
+
+MAX_NAMED: Final = 1000
+MAX_CHILDREN: Final = 500
 
 
 class Clicks:
@@ -27,6 +30,26 @@ class Clicks:
         rows.batch_size(len(wanted) + 1)
         found: list[Any] = await rows.to_list(len(wanted) + 1)
         return {row["_id"]: row for row in found}
+
+    async def named_as_parents(self, ids: Collection[bytes]) -> Collection[bytes]:
+        """Return those of these clicks that stored ones name as parents, or all beyond MAX_NAMED.
+
+        One range is read, as for conversions (`conversions/store`).
+        """
+        if not ids:
+            return []
+        first, last = stored_ids((min(ids), max(ids)))
+        between = {"parent_id": {"$gte": first, "$lte": last}}
+        rows = await self._clicks.find(between, {"_id": 0, "parent_id": 1}).to_list(MAX_NAMED)
+        return ids if len(rows) == MAX_NAMED else {row["parent_id"] for row in rows} & {*ids}
+
+    async def children(self, ids: Collection[bytes], after: bytes = bytes(16)) -> list[bytes]:
+        """Return the first clicks after an id that name one of these as their parent."""
+        if not ids:
+            return []
+        named = {"parent_id": {"$in": stored_ids(ids)}, "_id": {"$gt": StoredId(after)}}
+        found = self._clicks.find(named, ["_id"]).sort("_id", 1).limit(MAX_CHILDREN)
+        return [row["_id"] async for row in found]
 
     async def imported(self, import_id: UUID, limit: int) -> list[ClickDocument]:
         """Return some clicks that an import brought."""

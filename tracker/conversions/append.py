@@ -13,6 +13,7 @@ from uuid import UUID
 from msgspec import Struct
 from pymongo import UpdateOne
 from pymongo.errors import PyMongoError
+from redis.asyncio import Redis
 
 from tracker.clock import moment, now_ms
 from tracker.conversions.conversion import Conversion
@@ -40,6 +41,14 @@ MAX_REPEATED: Final = 200
 """Conversions whose repeats may wait. Repeats of further conversions are not counted."""
 _UNSTORED_SECONDS: Final = 600
 """Repeats wait so long for a conversion that is still in the journal."""
+
+
+_CLAIM_TTL_SECONDS: Final = 3600
+"""Time that Redis has a transaction id after MongoDB: longer than any look-up, or a short outage of
+MongoDB."""
+
+_UNOWNED_CLAIM_TTL_SECONDS: Final = 60
+"""The shorter time for events without an account: strangers can send any number of them."""
 
 
 class _Repeated(Struct):
@@ -228,3 +237,19 @@ class ConversionAppender:
             except (PyMongoError, TimeoutError) as error:
                 self._mongodb.record_failure(error)
                 raise Unavailable("storage is unavailable; try again") from error
+
+
+async def release_claims(redis: Redis, stored: Sequence[Conversion], partitions: int) -> None:
+    """Let the claims of stored conversions expire."""
+    claims: dict[str, int] = {}
+    for one in stored:
+        ids = (one.transaction_scope, one.click_id)
+        scopes = [UUID(bytes=scope) for scope in ids if scope is not None]
+        ttl = _CLAIM_TTL_SECONDS if one.account_id else _UNOWNED_CLAIM_TTL_SECONDS
+        claims |= dict.fromkeys(claim_keys(one.transaction_id, scopes, partitions), ttl)
+    if not claims:
+        return
+    pipeline = redis.pipeline(transaction=False)
+    for name, seconds in claims.items():
+        pipeline.expire(name, seconds)
+    await pipeline.execute()

@@ -12,9 +12,11 @@ from tracker.clicks import sources
 from tracker.clicks.document import (
     DECIDED,
     OWN_PARAMETERS,
+    PARENT_LINK,
     ClickDocument,
     DecidedFields,
     OwnParameterFields,
+    ParentFields,
     SourceFields,
     VisitorFields,
 )
@@ -97,7 +99,9 @@ class StoredReport(TypedDict, total=False):
     currency: str
 
 
-class _OptionalFields(VisitorFields, SourceFields, OwnParameterFields, DecidedFields, total=False):
+class _OptionalFields(
+    VisitorFields, SourceFields, OwnParameterFields, DecidedFields, ParentFields, total=False
+):
     """Fields that only some conversions have.
 
     - From `link_id` to `click_at`, and the dimensions: values of the attributed click.
@@ -168,15 +172,16 @@ def changed(conversion: ConversionDocument, fields: ConversionFields) -> Convers
 
 
 DIMENSIONS: Final = ("link_id", "domain_name", *visitor_dimensions.NAMES, "bot")
-"""A conversion copies these fields from its click, besides the source, own parameters, and rule."""
+"""A conversion copies these fields from its click, besides the source, own parameters, rule, and
+link of the parent."""
 
-_COPIED: Final = (*DIMENSIONS, *sources.FIELDS, *OWN_PARAMETERS, *DECIDED)
+_COPIED: Final = (*DIMENSIONS, *sources.FIELDS, *OWN_PARAMETERS, *DECIDED, PARENT_LINK)
 
 _OF_CLICK: Final = frozenset((*_COPIED, "click_at"))
 
 OUT_OF_TIME: Final = (Attribution.LATE, Attribution.TOO_FAST)
 
-CLICK_FIELDS: Final = ("account_id", "at", "test", *_COPIED)
+CLICK_FIELDS: Final = ("account_id", "at", "test", "parent_id", *_COPIED)
 
 
 def attribute(conversion: ConversionDocument, click: ClickDocument) -> ConversionFields:
@@ -250,4 +255,5 @@ def unchanged(conversion: ConversionDocument) -> dict[str, Any]:
 
     Null matches a missing field too, but no notification changes from one to the other.
     """
-    return {_NOTIFICATION: conversion.get("tell_at"), "revision": conversion.get("revision")}
+    names: Final = (_NOTIFICATION, "revision", PARENT_LINK)
+    return {name: conversion.get(name) for name in names}

@@ -8,6 +8,7 @@ from uuid import UUID
 
 from pymongo.errors import DuplicateKeyError
 
+from tracker.clicks.document import PARENT_LINK
 from tracker.conversions.conversion import Conversion
 from tracker.conversions.document import (
     COUNTED,
@@ -137,6 +138,22 @@ class Conversions:
             "_id": {"$gt": after},
         }
         found = self._conversions.find(waiting).sort("_id", 1).limit(MAX_PENDING_READ)
+        return [row async for row in found]
+
+    async def without_parent(
+        self, click_ids: Collection[bytes], after: int = 0
+    ) -> list[ConversionDocument]:
+        """Return conversions with ids above `after` that have all of these clicks but the parent.
+
+        There may be more than the MAX_PENDING_READ that are returned.
+        """
+        wanted = {
+            "click_id": {"$in": stored_ids(click_ids)},
+            "status": {"$in": [Attribution.ATTRIBUTED, Attribution.TEST]},
+            PARENT_LINK: None,
+            "_id": {"$gt": after},
+        }
+        found = self._conversions.find(wanted).sort("_id", 1).limit(MAX_PENDING_READ)
         return [row async for row in found]
 
     async def overdue(self, at: datetime) -> list[ConversionDocument]:

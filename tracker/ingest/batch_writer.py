@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from pymongo.errors import OperationFailure
 
-from tracker.clicks.document import ClickDocument
+from tracker.clicks.document import HAS_PARENTS, PARENT_LINK, ClickDocument
 from tracker.clock import now
 from tracker.conversions.document import (
     Attribution,
@@ -36,6 +36,7 @@ from tracker.stores.mongodb.documents import (
     as_stored,
     run_inserts,
     run_updates,
+    shared_id,
     stored_ids,
 )
 from tracker.stores.mongodb.transaction import MongoSession, in_transaction
@@ -75,6 +76,7 @@ class BatchWriter:
         self._writing = asyncio.Lock()
         self._full_rollups = FullRollups(mongodb.reads)
         self._stored_rollups = StoredRollups(mongodb.reads)
+        self._with_parents: set[bytes] = set()
         self.calendars = AccountCalendars(mongodb)
 
     async def write(self, write_set: WriteSet, also: InTransaction | None = None) -> None:
@@ -104,6 +106,7 @@ class BatchWriter:
                 is_distrusted = True
             else:
                 self._stored_rollups.remember(rollups)
+                self._with_parents |= write_set.accounts_with_parents()
                 await self._queue.add(due)
                 return
 
@@ -149,6 +152,7 @@ class BatchWriter:
             for clicks in _pieces(new, _DOCUMENTS_PER_COMMAND):
                 await run_inserts(self._database, "clicks", clicks, session)
         await self._remove(write_set.removed, session)
+        await self._join(write_set, session)
         for events in _pieces(write_set.events, _DOCUMENTS_PER_COMMAND):
             rows = [as_stored(one) for one in events]
             await run_inserts(self._database, "events", rows, session)
@@ -171,6 +175,28 @@ class BatchWriter:
             answer = await self._database["clicks"].delete_many(ids, session=session)
             if answer.deleted_count < len(piece):
                 raise WriteConflict
+
+    async def _join(self, write_set: WriteSet, session: MongoSession) -> None:
+        """Set the links of parents, and tell of accounts with some: their reports have a column.
+
+        Raises WriteConflict if another drain has set one.
+        """
+        for piece in _pieces(write_set.children, _DOCUMENTS_PER_COMMAND):
+            updates = [
+                {
+                    "q": as_stored({"_id": one["_id"], PARENT_LINK: None}),
+                    "u": {"$set": {PARENT_LINK: shared_id(one["parent_link_id"])}},
+                }
+                for one in piece
+            ]
+            if await run_updates(self._database, "clicks", updates, session) < len(piece):
+                raise WriteConflict
+        new = stored_ids(write_set.accounts_with_parents() - self._with_parents)
+        marks = [
+            {"q": {"_id": one, HAS_PARENTS: {"$ne": True}}, "u": {"$set": {HAS_PARENTS: True}}}
+            for one in new
+        ]
+        await run_updates(self._database, "accounts", marks, session)
 
     async def _insert_rollups(
         self, documents: Sequence[Mapping[str, Any]], session: MongoSession
@@ -227,6 +253,8 @@ async def _rollup(write_set: WriteSet, calendars: Calendars) -> Rollup:
         for click in clicks:
             rollup.remove_click(click)
         await asyncio.sleep(0)
+    for click in write_set.children:
+        rollup.count_parent(click)
     for events in _pieces(write_set.events, _EVENTS_PER_TURN):
         for event in events:
             rollup.add_event(event)
@@ -252,7 +280,7 @@ async def _upserts(rollup: Rollup, number: int, full: Collection[DocumentKey]) -
 def _move(move: Move) -> dict[str, Any]:
     """Return the update. It matches nothing if another drain has changed the event."""
     event, removed = move.event, move.removed()
-    matching = {"_id": event["_id"], "status": event["status"], **unchanged(event)}
+    matching = as_stored({"_id": event["_id"], "status": event["status"], **unchanged(event)})
     unset = {"$unset": dict.fromkeys(removed, "")} if removed else {}
     return {"q": matching, "u": {"$set": as_stored(move.fields()), **unset}}
 

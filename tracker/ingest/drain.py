@@ -8,7 +8,6 @@ in whatever process.
 import asyncio
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import timedelta
-from uuid import UUID
 
 import structlog
 
@@ -16,6 +15,7 @@ from tracker.clicks.click import Click
 from tracker.clicks.document import ClickDocument
 from tracker.clicks.services import ClickServices
 from tracker.clock import moment, now
+from tracker.conversions.append import release_claims
 from tracker.conversions.conversion import Conversion, Correction
 from tracker.conversions.document import (
     CLICK_FIELDS,
@@ -24,11 +24,11 @@ from tracker.conversions.document import (
     click_and_config,
 )
 from tracker.conversions.new_document import documents_by_id
-from tracker.conversions.resolution import claim_keys
 from tracker.conversions.services import ConversionServices
 from tracker.ingest import plan
 from tracker.ingest.batch_writer import BatchWriter, WriteConflict
 from tracker.ingest.drain_number import DrainNumber
+from tracker.ingest.joins.parents import Parents
 from tracker.ingest.plan import account_of
 from tracker.ingest.planning.planned import NOTHING_STORED, StoredPart, clicks_of
 from tracker.ingest.planning.rules import BatchRules
@@ -49,13 +49,6 @@ _RECORDS_PER_TURN = 200
 
 _MAX_PLANS = 5
 """Attempts at one batch. Each write conflict with another drain takes one."""
-
-_CLAIM_TTL_SECONDS = 3600
-"""Time that Redis has a transaction id after MongoDB: longer than any look-up, or a short outage of
-MongoDB."""
-
-_UNOWNED_CLAIM_TTL_SECONDS = 60
-"""The shorter time for events without an account: strangers can send any number of them."""
 
 _BEHIND_MS = 60_000
 """Age of the oldest entry above which the journal may still contain overdue clicks."""
@@ -86,6 +79,7 @@ class Drain:
         self._visitors = clicks.visitors
         self._pending_ttl = timedelta(days=pending_event_days) if pending_event_days else None
         self._writer = BatchWriter(stores.mongodb, drain_number, queue)
+        self._parents = Parents(self._clicks, self._events, self._writer)
         self.stored = StoredTally()
         self.last_clicks = LastClicks(stores.mongodb)
 
@@ -95,18 +89,22 @@ class Drain:
         events = [one for one in records if isinstance(one, Conversion)]
         corrections = [one for one in records if isinstance(one, Correction)]
         documents = await self._documents(list(clicks.values()))
+        children = await self._parents.look_up(documents)
         arrived = await documents_by_id(events)
         checked = {one.id for one in events if one.checked}
-        write_set = await self._store(documents, arrived, checked, corrections)
+        write_set, of_events = await self._store(documents, arrived, checked, corrections)
         # The drain that stored a joined event's click has joined the other events of the click.
         joined = {one["_id"] for one in write_set.events if one["status"] != Attribution.PENDING}
         named = clicks_of(arrived[one] for one in arrived.keys() - joined)
         # Only stored clicks: any number of events may repeat the same wrong click id.
         others = [one for one in named if one not in documents]
-        stored = await self._clicks.find(others, ["_id"])
+        stored = await self._clicks.find(others, ["parent_id"])
         # The ids in the documents already have the driver's type.
-        await self._settle([*(one["_id"] for one in documents.values()), *stored])
-        await self._release_claims(events)
+        own = [one["_id"] for one in documents.values()]
+        await self._settle([*own, *stored])
+        children |= {key for key, one in (of_events | stored).items() if "parent_id" in one}
+        await self._parents.join(own, children, write_set.clicks)
+        await release_claims(self._redis, events, self._partitions)
 
     async def notify_overdue(self) -> int:
         """Notify webhooks of events whose clicks are late. Return the number of overdue events.
@@ -163,7 +161,8 @@ class Drain:
         events: Mapping[int, ConversionDocument],
         checked: Collection[int],
         corrections: Sequence[Correction],
-    ) -> WriteSet:
+    ) -> tuple[WriteSet, dict[bytes, ClickDocument]]:
+        """Return what was stored, and the clicks of the conversions in it."""
         named = clicks_of(events.values())
         clicks_of_events = {one: clicks[one] for one in named if one in clicks}
         clicks_of_events |= await self._clicks.find(named, CLICK_FIELDS)
@@ -182,9 +181,10 @@ class Drain:
                 await self._writer.write(write_set)
             except WriteConflict:
                 stored_part = await self._stored_part(events, clicks_of_events, corrections, clicks)
+                clicks_of_events |= await self._clicks.find(clicks_of_events, CLICK_FIELDS)
             else:
                 await self._count(write_set)
-                return write_set
+                return write_set, clicks_of_events
         raise WriteConflict
 
     async def _count(self, stored: WriteSet) -> None:
@@ -271,21 +271,6 @@ class Drain:
                 _count_refused(one.after for one in write_set.moves)
                 return
         raise WriteConflict
-
-    async def _release_claims(self, events: Sequence[Conversion]) -> None:
-        claims: dict[str, int] = {}
-        for event in events:
-            ids = (event.transaction_scope, event.click_id)
-            scopes = [UUID(bytes=one) for one in ids if one is not None]
-            ttl = _CLAIM_TTL_SECONDS if event.account_id else _UNOWNED_CLAIM_TTL_SECONDS
-            names = claim_keys(event.transaction_id, scopes, self._partitions)
-            claims |= dict.fromkeys(names, ttl)
-        if not claims:
-            return
-        pipeline = self._redis.pipeline(transaction=False)
-        for name, seconds in claims.items():
-            pipeline.expire(name, seconds)
-        await pipeline.execute()
 
 
 def _count_refused(events: Iterable[ConversionDocument]) -> None:

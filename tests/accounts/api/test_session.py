@@ -38,6 +38,7 @@ async def test_a_person_signs_in_and_out(world: World) -> None:
         "parameters": [],
         "failing_webhooks": 0,
         "decides": False,
+        "has_parents": False,
     }
     assert (record["role"], "links:*" in record["scopes"]) == ("editor", True)
     cookie: dict[str, str | bytes] = {"Cookie": f"session={secret_in(response)}", **FROM_CONSOLE}

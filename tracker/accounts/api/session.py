@@ -66,6 +66,9 @@ class SessionAccount(msgspec.Struct, kw_only=True):
     decides: Annotated[
         bool, Meta(description="a link has, or had, rules or a split: reports count by them")
     ]
+    has_parents: Annotated[
+        bool, Meta(description="a click has led to another: reports count by parent links")
+    ]
 
 
 class SessionRecord(msgspec.Struct, kw_only=True):
@@ -130,6 +133,7 @@ async def session_record(services: AccountServices, session: Session) -> Session
             if current.tags
             else await services.accounts.failing_webhooks(account.id),
             decides=account.decides,
+            has_parents=account.has_parents,
         ),
         role=current.role,
         scopes=None if scopes is None else list(scopes),

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 
-from tracker.clicks.document import ClickDocument
+from tracker.clicks.document import PARENT_LINK, ClickDocument
 from tracker.conversions.conversion import Correction
 from tracker.conversions.corrections.changes import RESTATED
 from tracker.conversions.document import (
@@ -18,7 +18,7 @@ from tracker.conversions.document import (
     is_notified,
 )
 
-_WHAT_COUNTS: Final = (*RESTATED, "at")
+_WHAT_COUNTS: Final = (*RESTATED, "at", PARENT_LINK)
 _COUNTED_OUTSIDE: Final = frozenset(("repeats", "last_repeat_at", "warnings"))
 """Repeats are counted outside the drain (`conversions/append`)."""
 
@@ -61,6 +61,7 @@ class WriteSet(NamedTuple):
     """The writes of one transaction. `caps` limits the events of a click and configuration.
 
     Clicks that were `imported` have no arrivals. Those in `removed` are deleted, and subtracted.
+    Those in `children` are stored, and get the links of their parents.
     Corrections of events that are `not_found` change nothing.
     """
 
@@ -71,9 +72,10 @@ class WriteSet(NamedTuple):
     imported: Sequence[ClickDocument] = ()
     removed: Sequence[ClickDocument] = ()
     not_found: Sequence[Correction] = ()
+    children: Sequence[ClickDocument] = ()
 
     def is_empty(self) -> bool:
-        return not any((self.clicks, self.events, self.moves, self.imported, self.removed))
+        return not (self.events or self.moves or self._all_clicks())
 
     def new_of_accounts(self) -> Iterator[bytes]:
         """Yield the account of each new click, and of each new event that has one."""
@@ -96,7 +98,12 @@ class WriteSet(NamedTuple):
         return max(one["at"] for one in (*self._all_clicks(), *events))
 
     def _all_clicks(self) -> Sequence[ClickDocument]:
-        return [*self.clicks, *self.imported, *self.removed]
+        return [*self.clicks, *self.imported, *self.removed, *self.children]
+
+    def accounts_with_parents(self) -> set[bytes]:
+        """Return the accounts of clicks with a known parent."""
+        new = (*self.clicks, *self.children)
+        return {one["account_id"] for one in new if PARENT_LINK in one}
 
     def events_to_notify(self) -> list[ConversionDocument]:
         """Return the events to notify webhooks of, as they are after the transaction."""

@@ -140,7 +140,7 @@ class Fingerprints:
         if not hours:
             return Fingerprint()
         sums = Fingerprint(*map(sum, zip(*hours, strict=True)))
-        return sums._replace(corrections=Fingerprint(*day.total).corrections)
+        return sums._replace(corrections=sums.corrections + _of_whole_day(day))
 
     async def _read_months(self, months: Set[str]) -> None:
         # MongoDB adds up the days: two years have 731.
@@ -171,6 +171,12 @@ class Fingerprints:
             _add(day.total, row.get("total", {}))
             for hour, cell in row.get("hour", {}).items():
                 _add(day.hours[hour], cell)
+
+
+def _of_whole_day(day: _Day) -> int:
+    """Return the number of corrections that are not those of one hour."""
+    number = _SUMMED.index(CORRECTIONS)
+    return day.total[number] - sum(hour[number] for hour in day.hours.values())
 
 
 def _add(sums: list[int], cell: Mapping[str, int]) -> None:

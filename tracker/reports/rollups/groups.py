@@ -49,11 +49,13 @@ class DocumentAdditions:
         for path in (f"total.{CHANGES}", f"hour.{hour:02}.{CHANGES}"):
             self.changes[path] = self.changes.get(path, 0) + 1
 
-    def count_correction(self) -> None:
+    def count_correction(self, hour: int | None = None) -> None:
+        """Count a correction of the day, which is one of this hour alone if that is given."""
         if self.changes is None:
             self.changes = {}
-        path = f"total.{CORRECTIONS}"
-        self.changes[path] = self.changes.get(path, 0) + 1
+        paths = (f"total.{CORRECTIONS}", f"hour.{hour or 0:02}.{CORRECTIONS}")
+        for path in paths[: 1 if hour is None else 2]:
+            self.changes[path] = self.changes.get(path, 0) + 1
 
     def key(self) -> DocumentKey:
         return self.id["account_id"], self.id["of"], self.id["day"], self.id["link_id"]

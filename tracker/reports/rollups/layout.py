@@ -21,8 +21,9 @@ where a CELL has the measures that are not zero:
 - `further`: the number of clicks with any of these, and of events with any measure besides
   `conversions`, `value` and `payout`;
 - `changes` in `total` and `hour`: the number of subtracted events;
-- `corrections` in `total`, which recounts and removed clicks increment. Both only grow: they show
-  that a value has moved although the sums are equal (`reports/joint_counts/fingerprints`).
+- `corrections` in `total`, which recounts and removed clicks increment, and in `hour` too parents
+  that are found late. Both only grow: they show that a value has moved although the sums are equal
+  (`reports/joint_counts/fingerprints`).
 
 `link_id` is null for the account, and for conversions without a click. A drain writes only
 documents of its drain number, so drains never wait for each other. Reports add up

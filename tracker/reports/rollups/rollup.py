@@ -134,6 +134,13 @@ class Rollup:
         for document in self._documents_of(click, self._day_and_hour(click)[0]):
             document.count_correction()
 
+    def count_parent(self, click: Mapping[str, Any]) -> None:
+        """Count the correction of a stored click whose parent is known now, unless it is a test."""
+        if "test" not in click:
+            day, hour = self._day_and_hour(click)
+            for document in self._documents_of(click, day):
+                document.count_correction(hour)
+
     def add_event(self, event: Mapping[str, Any], sign: int = 1) -> None:
         """Add an event, or subtract it with sign -1, if its status counts."""
         if event["account_id"] is None or event["status"] not in COUNTED:

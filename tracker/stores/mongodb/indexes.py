@@ -13,6 +13,7 @@ from tracker.stores.mongodb.order import BY_NAME
 _EXISTING = {"$exists": True}
 
 _IMPORTED: Final = {"import_id": _EXISTING}
+_WITH_PARENT: Final = {"partialFilterExpression": {"parent_id": _EXISTING}}
 STATES: Final[Mapping[str, Any]] = {
     "inactive": {"active": False},
     "scheduled": {"starts_at": _EXISTING},
@@ -200,6 +201,7 @@ INDEXES: dict[str, list[IndexModel]] = {
         _index("by_link_and_time", "link_id", "at"),
         # Few among millions, and no cost for the rest.
         _index("tests", "account_id", "-at", partialFilterExpression={"test": True}),
+        _index("by_parent", "parent_id", "_id", **_WITH_PARENT),
         # Imported visits: for an undo, and to count those of a link. No cost for other clicks.
         _index("imported", "import_id", partialFilterExpression=_IMPORTED),
         _index("imported_of_link", "link_id", "import_id", partialFilterExpression=_IMPORTED),

@@ -1,0 +1,1 @@
+"""Joins of clicks with what is stored at another time, or by another drain."""
