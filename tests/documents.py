@@ -9,13 +9,13 @@ DECISIONS = sorted(f"docs/decisions/{path.name}" for path in ROOT.glob("docs/dec
 README, API, REPORTS = "README.md", "docs/api.md", "docs/reports.md"
 WEBHOOKS, OPERATIONS, SECURITY = "docs/webhooks.md", "docs/operations.md", "docs/security.md"
 CONSOLE, DEPLOY, CAPACITY = "docs/console.md", "docs/deploy.md", "docs/capacity.md"
-UPGRADING, MOVING = "docs/upgrading.md", "docs/moving.md"
+UPGRADING, MOVING, MCP = "docs/upgrading.md", "docs/moving.md", "docs/mcp.md"
 DOCUMENTS = sorted(
     path.relative_to(ROOT).as_posix() for path in (*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"))
 )
 GUIDES = (
     *(README, API, REPORTS, WEBHOOKS, OPERATIONS),
-    *(SECURITY, CONSOLE, DEPLOY, CAPACITY, UPGRADING, MOVING),
+    *(SECURITY, CONSOLE, DEPLOY, CAPACITY, UPGRADING, MOVING, MCP),
 )
 
 

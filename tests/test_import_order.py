@@ -35,13 +35,13 @@ ORDER = (
     ("tracker.costs", "tracker.feeds", "tracker.sharing"),
     ("tracker.alerts", "tracker.ingest", "tracker.live"),
     ("tracker.imports", "tracker.uploads"),
-    ("tracker.console",),
+    ("tracker.console", "tracker.mcp"),
     ("tracker.service",),
     ("run", "scripts"),
     ("lab",),
 )
 RANKS = {room: rank for rank, rooms in enumerate(ORDER) for room in rooms}
-TORNADO_WEB_IN = ("tracker.web", "tracker.console", "tracker.service", "lab")
+TORNADO_WEB_IN = ("tracker.web", "tracker.console", "tracker.mcp", "tracker.service", "lab")
 MONGODB_DRIVERS = ("motor", "pymongo.AsyncMongoClient", "pymongo.asynchronous")
 MONGODB_DRIVERS_IN = "tracker.stores.mongodb.drivers"
 

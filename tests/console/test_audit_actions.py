@@ -7,8 +7,8 @@ from tests.paths import FILES
 from tracker.console.assets import STATIC
 
 KINDS: Final = (
-    "account|api_key|cost|conversion|domain|event_config|invitation|member|password|password_reset|person"
-    "|recovery_code|session|short_link|tag|totp|webhook"
+    "account|api_key|cost|conversion|domain|event_config|invitation|mcp|member|password"
+    "|password_reset|person|recovery_code|session|short_link|tag|totp|webhook"
 )
 
 

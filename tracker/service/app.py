@@ -11,9 +11,11 @@ from tracker.clicks.api import click
 from tracker.console.pages import console_routes
 from tracker.errors import TrackerError
 from tracker.links.domain import ServedName
+from tracker.mcp.handler import mcp_routes
 from tracker.metrics import show_failures
 from tracker.public_url import is_everywhere
 from tracker.service.api.routes import (
+    DECLARED_ENDPOINTS,
     ENDPOINTS,
     VISITORS_ENDPOINTS,
     Endpoints,
@@ -114,6 +116,7 @@ def make_app(services: Services, bodies_bytes: int = MAX_BODIES_BYTES) -> Applic
     endpoints = VISITORS_ENDPOINTS if services.settings.internal_port else ENDPOINTS
     shared = {"process": services}
     own_routes = [*console_routes(shared), *routes(endpoints, shared)]
+    own_routes += mcp_routes(shared, DECLARED_ENDPOINTS)
     return PublicApplication(services, own_routes, BodyMemory(bodies_bytes))
 
 

@@ -52,6 +52,7 @@ const ACTIONS = {
   "API keys": {
     "api_key.created": "Created the API key",
     "api_key.revoked": "Revoked the API key",
+    "mcp.called": "Called the tool",
   },
   People: {
     "invitation.created": "Invited",
