@@ -35,11 +35,15 @@ CONVERSION_RECORDED: Final = "conversion.recorded"
 
 
 class Preset(StrEnum):
-    """A chat service, or one that takes the same requests."""
+    """A chat service, or one that takes the same requests; or an ad platform."""
 
     SLACK = "slack"
     DISCORD = "discord"
     TELEGRAM = "telegram"
+    META = "meta"
+    TIKTOK = "tiktok"
+    GOOGLE = "google"
+    MICROSOFT = "microsoft"
 
 
 class DeliveryStatus(StrEnum):
@@ -51,17 +55,18 @@ class DeliveryStatus(StrEnum):
     FAILED = "failed"
     """The receiver has not accepted it. It is retried only by hand."""
     CANCELLED = "cancelled"
-    """Its webhook was deleted or deactivated before it was delivered."""
+    """Its webhook was deleted or deactivated before, or is not told of this one."""
 
 
 FAILING: Final = "failing"
 """The state of due deliveries whose last attempt failed."""
 
 _OF_LAST: Final = {"$ifNull": [{"$last": "$attempts.code"}, 0]}
+_REFUSED: Final = {"$gt": [{"$last": "$attempts.error"}, None]}
 _FAILING_ONES: Final = {
     "status": DeliveryStatus.DUE,
     "attempts.0": {"$exists": True},
-    "$expr": {"$ne": [{"$floor": {"$divide": [_OF_LAST, 100]}}, 2]},
+    "$expr": {"$or": [{"$ne": [{"$floor": {"$divide": [_OF_LAST, 100]}}, 2]}, _REFUSED]},
 }
 
 
@@ -72,13 +77,21 @@ def in_states(webhook_id: UUID, states: Collection[str]) -> dict[str, Any]:
 
 
 class Attempt(msgspec.Struct, frozen=True, kw_only=True):
-    """A finished attempt. Without an answer `code` is None, and `error` says why."""
+    """A finished attempt. `error` says why there is no answer, or why it is a refusal."""
 
     at: datetime
     milliseconds: int
     code: int | None
     answer: str
     error: str | None
+
+    @property
+    def delivered(self) -> bool:
+        return is_delivered(self.code, self.error)
+
+
+def is_delivered(code: int | None, error: str | None) -> bool:
+    return code is not None and 200 <= code <= 299 and error is None
 
 
 class Delivery(msgspec.Struct, frozen=True, kw_only=True):
@@ -138,7 +151,8 @@ def new_row(
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """The outcome of a request.
 
-    - `code`: from 200 to 599; None without an answer. `error` then says why: `<class>: <detail>`.
+    - `code`: from 200 to 599; None without an answer.
+    - `error`: why there is none, or why it is a refusal although it says 2xx: `<class>: <detail>`.
     - `answer`: the first MAX_BODY_BYTES of the body, as text.
     - `retry_after`: the header as it was sent.
     """
@@ -151,13 +165,13 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def delivered(self) -> bool:
-        return self.code is not None and 200 <= self.code <= 299
+        return is_delivered(self.code, self.error)
 
     @property
     def failure(self) -> str | None:
         """Return 3xx, 4xx, 5xx, or the class of the error; None if the request was delivered."""
         if self.delivered:
             return None
-        if self.code is not None:
+        if self.code is not None and self.error is None:
             return f"{self.code // 100}xx"
         return (self.error or "connection").partition(":")[0]

@@ -163,7 +163,11 @@ _FORMS: Final[Mapping[str, Form]] = {
 
 
 class Unfillable(Exception):
-    """Why a template cannot be filled, for the owner of the webhook."""
+    """Why nothing is sent, for the owner of the webhook. `failure` is its class."""
+
+    def __init__(self, reason: str, failure: str = "payload") -> None:
+        super().__init__(reason)
+        self.failure = failure
 
 
 def is_known(macro: str) -> bool:

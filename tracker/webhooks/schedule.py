@@ -41,7 +41,11 @@ GONE: Final = 410
 """With this status a receiver asks for no more deliveries."""
 
 NO_PAYLOAD: Final = "payload"
-"""The failure class of an attempt without a payload."""
+TOO_OLD: Final = "too old"
+NOT_TOLD: Final = "not told"
+"""The failure classes of attempts that send nothing. The last two say nothing of the receiver."""
+
+_NEVER_SENT: Final = (NO_PAYLOAD, TOO_OLD, NOT_TOLD)
 
 _DELAY_PATTERN: Final = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 
@@ -58,7 +62,7 @@ def next_attempt_at(attempts: int, now_ms: int, outcome: Outcome, jitter: float)
 
     `jitter` is from 0 to 1.
     """
-    is_final = outcome.delivered or outcome.code == GONE or outcome.failure == NO_PAYLOAD
+    is_final = outcome.delivered or outcome.code == GONE or outcome.failure in _NEVER_SENT
     if is_final or attempts >= len(DELAYS_SECONDS):
         return None
     seconds = max(DELAYS_SECONDS[attempts], retry_after_seconds(outcome.retry_after, now_ms))

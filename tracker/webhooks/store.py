@@ -42,8 +42,8 @@ class Webhook(msgspec.Struct, frozen=True, kw_only=True):
     """A webhook as it is stored.
 
     - Secrets and headers are sealed; `Webhooks.with_readable_secrets` decrypts them.
-    - `preset`: the chat service whose form payloads have.
-    - `headers`, `payload_template` and `filter` are JSON text.
+    - `preset`: the service whose form payloads have; `settings`: of an ad platform.
+    - `headers`, `payload_template`, `filter` and `settings` are JSON text.
     - `failing_since` is the time of the first failure since the last success.
     - `disabled_reason` and `disabled_at` are set if the service itself disabled it.
     """
@@ -55,6 +55,7 @@ class Webhook(msgspec.Struct, frozen=True, kw_only=True):
     method: str
     payload_template: str
     preset: Preset | None = None
+    settings: str = "{}"
     header_names: tuple[str, ...] = ()
     headers: str | None = None
     events: tuple[Kind, ...] = (Kind.CONVERSION,)
@@ -101,6 +102,7 @@ class Webhooks:
         headers: Mapping[str, str] = MappingProxyType({}),
         conversions: Filter | None = None,
         preset: Preset | None = None,
+        settings: Mapping[str, str] = MappingProxyType({}),
         approve: Callable[[MongoSession], Awaitable[object]] | None = None,
     ) -> Webhook:
         """Return a new webhook, its secret decrypted. `approve` is called in the transaction."""
@@ -113,6 +115,7 @@ class Webhooks:
             method=method,
             payload_template=template_text(payload_template),
             preset=preset,
+            settings=template_text(dict(settings)),
             events=tuple(events),
             filter=filter_text(conversions),
             **self._sealed_headers(webhook_id, with_stored_values({}, headers)),
@@ -256,6 +259,8 @@ def _update(fields: Mapping[str, Any]) -> dict[str, Any]:
     text = {} if template is None else {"payload_template": template_text(template)}
     if "filter" in fields:
         text["filter"] = filter_text(fields["filter"])
+    if "settings" in fields:
+        text["settings"] = template_text(fields["settings"])
     # The owner may have fixed the cause: earlier failures no longer count.
     causes = {"active", "target_url", "headers"}
     health = {"failing_since": None} if causes & fields.keys() else {}

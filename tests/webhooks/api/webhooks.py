@@ -9,8 +9,10 @@ from tests.web.keyed_client import KeyedClient
 PATH = "/api/webhooks"
 TARGET = "https://8.8.8.8/hook?key=1"
 FIELDS = [
-    *("id", "account_id", "name", "target_url", "method", "payload_template", "preset", "headers"),
+    *("id", "account_id", "name", "target_url", "method", "payload_template", "preset"),
     *(
+        "settings",
+        "headers",
         "events",
         "filter",
         "active",

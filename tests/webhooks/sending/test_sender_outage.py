@@ -1,5 +1,6 @@
 """While MongoDB is unavailable to a sender, no result is lost and nothing is sent twice."""
 
+import asyncio
 from datetime import datetime
 from types import SimpleNamespace
 from typing import Any
@@ -77,7 +78,7 @@ async def test_an_attempt_whose_result_cannot_be_stored_disables_no_webhook(
     async def noted(seconds: float) -> None:
         pauses.append(seconds)
 
-    monkeypatch.setattr(attempts, "asyncio", SimpleNamespace(sleep=noted))
+    monkeypatch.setattr(attempts, "asyncio", SimpleNamespace(sleep=noted, gather=asyncio.gather))
     clock = Clock()
     async with listening(services, ACCOUNT) as (receiver, webhook), sending(services, clock) as one:
         receiver.behaviour = answer(410)

@@ -42,7 +42,7 @@ class AttemptRecord(msgspec.Struct, kw_only=True):
     milliseconds: Annotated[int, Meta(description="until the answer, or until it was abandoned")]
     code: Annotated[int | None, Meta(description="HTTP status of the answer; null without one")]
     answer: Annotated[str, Meta(description=f"the first {MAX_BODY_BYTES:,} bytes of its body")]
-    error: Annotated[str | None, Meta(description="why there was no answer")]
+    error: Annotated[str | None, Meta(description="why there was no answer, or a refusal")]
 
 
 class DeliveryRecord(msgspec.Struct, kw_only=True):
@@ -136,7 +136,7 @@ def delivery_record(kind: type[_Record], delivery: Delivery, **others: object) -
         delivery,
         **others,
         status=delivery.status.value,
-        failing=is_due and last is not None and not 200 <= (last.code or 0) <= 299,
+        failing=is_due and last is not None and not last.delivered,
         next_attempt_at=iso(delivery.due_at) if is_waiting and delivery.due_at else None,
         attempts=[record_of(AttemptRecord, one) for one in delivery.attempts],
     )

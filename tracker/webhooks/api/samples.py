@@ -18,6 +18,7 @@ from tracker.webhooks.delivery import Kind
 from tracker.webhooks.headers import MASK, masked_headers, parsed_headers
 from tracker.webhooks.macros import Unfillable
 from tracker.webhooks.payloads.sample import sample_content
+from tracker.webhooks.presets.ads import judged
 from tracker.webhooks.sending.attempts import mask_headers
 from tracker.webhooks.sending.signing import signed_request
 from tracker.webhooks.services import WebhookCall
@@ -28,7 +29,7 @@ endpoint = Endpoints("webhooks")
 class WebhookTest(msgspec.Struct, kw_only=True):
     """The answer of a webhook's receiver to a test."""
 
-    delivered: Annotated[bool, Meta(description="whether the receiver answered with 2xx")]
+    delivered: Annotated[bool, Meta(description="whether the receiver took it, with 2xx")]
     payload: Annotated[str, Meta(description="the payload that was sent, as JSON text")]
     url: Annotated[str, Meta(description="the URL that was requested, with its macros filled")]
     headers: Annotated[
@@ -69,7 +70,7 @@ async def test(call: WebhookCall[TestedEvent, Nothing]) -> WebhookTest:
     )
     with call.services.sample_limiter.acquire(webhook.account_id):
         answered = await call.services.client.send(request)
-    outcome = mask_headers(answered, webhook)
+    outcome = judged(webhook.preset, mask_headers(answered, webhook))
     attempt = record_of(AttemptRecord, outcome, at=iso(at))
     return WebhookTest(
         delivered=outcome.delivered,

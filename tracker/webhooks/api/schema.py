@@ -6,6 +6,7 @@ from uuid import UUID
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
+from tracker.errors import BadRequest
 from tracker.web.limits import MAX_URL_CHARACTERS
 from tracker.web.schema import AccountId, Text, Timestamp, trimmed
 from tracker.webhooks.delivery import Kind, Preset
@@ -20,6 +21,7 @@ from tracker.webhooks.limits import (
 )
 from tracker.webhooks.macros import ALL_MACROS
 from tracker.webhooks.payloads import template
+from tracker.webhooks.presets.ads import PLATFORMS, expanded
 from tracker.webhooks.schedule import MAX_FAILING, Disabled
 
 TargetUrl = Annotated[
@@ -85,7 +87,21 @@ PresetIn = Annotated[
     Meta(
         description="the chat service that it sends to, or one that takes the same requests: "
         "values are escaped, so that it reads no mention or markup in them, texts are cut to its "
-        "limit, and messages are sent as text in words. null: none"
+        "limit, and messages are sent as text in words. Or the ad platform that it tells of "
+        "conversions, whose target and template follow from settings. null: none"
+    ),
+]
+Settings = Annotated[
+    dict[str, str],
+    Meta(
+        description="of the ad platform that is its preset; target_url and payload_template follow "
+        "from them. "
+        + "; ".join(
+            f"{preset}: {', '.join(one.settings)}"
+            + "".join(f", {name} (optional)" for name in one.optional)
+            for preset, one in PLATFORMS.items()
+        ),
+        examples=[{"pixel_id": "1234567890", "event_name": "Purchase"}],
     ),
 ]
 
@@ -108,6 +124,7 @@ class WebhookRecord(msgspec.Struct, kw_only=True):
         ),
     ]
     preset: PresetIn
+    settings: Settings
     headers: Annotated[
         dict[str, str | None],
         Meta(description="additional headers by name; values are never shown, so they are null"),
@@ -161,16 +178,22 @@ class CreateWebhook(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     """The webhook to create."""
 
     account_id: AccountId
-    target_url: TargetUrl
+    target_url: TargetUrl | UnsetType = UNSET
     name: Annotated[Text, Meta(description="default: the host of the target")] | None = None
     method: Method = "POST"
     payload_template: PayloadTemplate | None = None
     preset: PresetIn = None
+    settings: Settings = {}
     headers: Headers = {}
     events: Events = (Kind.CONVERSION,)
     filter: Filter | None = None
 
     def __post_init__(self) -> None:
+        for name, made in expanded(self.preset, self.settings).items():
+            if getattr(self, name) in (None, UNSET):
+                setattr(self, name, made)
+        if self.target_url is UNSET:
+            raise BadRequest("target_url: required")
         _check(self)
 
 
@@ -182,6 +205,7 @@ class ChangeWebhook(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     method: Method | UnsetType = UNSET
     payload_template: PayloadTemplate | UnsetType = UNSET
     preset: PresetIn | UnsetType = UNSET
+    settings: Settings | UnsetType = UNSET
     headers: ChangedHeaders | UnsetType = UNSET
     events: Events | UnsetType = UNSET
     filter: Filter | UnsetType | None = UNSET

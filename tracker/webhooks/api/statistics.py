@@ -16,7 +16,7 @@ from tracker.web.call import Nothing
 from tracker.web.endpoint import Endpoints
 from tracker.web.schema import Day, TimeZone
 from tracker.webhooks.api.webhooks import WEBHOOKS
-from tracker.webhooks.delivery import DeliveryStatus
+from tracker.webhooks.delivery import DeliveryStatus, is_delivered
 from tracker.webhooks.services import WebhookCall
 
 endpoint = Endpoints("webhooks")
@@ -87,9 +87,8 @@ async def statistics(
 
     A state is a DeliveryStatus, or _RETRYING. The days have no gaps.
     """
-    of_last = {
-        name: {"$arrayElemAt": [f"$attempts.{name}", -1]} for name in ("milliseconds", "code")
-    }
+    fields = ("milliseconds", "code", "error")
+    of_last = {name: {"$arrayElemAt": [f"$attempts.{name}", -1]} for name in fields}
     stages: list[dict[str, Any]] = [
         # The index has status before time; MongoDB merges the statuses in order of time.
         {"$match": {"webhook_id": webhook_id, "status": {"$in": list(DeliveryStatus)}}},
@@ -110,5 +109,5 @@ async def statistics(
 def _state(row: Mapping[str, Any]) -> str:
     status: str = row["status"]
     was_tried = row.get("milliseconds") is not None
-    is_failing = was_tried and not 200 <= (row.get("code") or 0) <= 299
+    is_failing = was_tried and not is_delivered(row.get("code"), row.get("error"))
     return _RETRYING if status == DeliveryStatus.DUE and is_failing else status

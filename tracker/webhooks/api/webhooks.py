@@ -31,8 +31,9 @@ from tracker.webhooks.api.schema import (
 )
 from tracker.webhooks.filters import Filter
 from tracker.webhooks.payloads import template
-from tracker.webhooks.payloads.chat import check_preset
 from tracker.webhooks.payloads.target_template import check_target_macros
+from tracker.webhooks.presets.ads import check_platform, expanded
+from tracker.webhooks.presets.chat import check_preset
 from tracker.webhooks.services import WebhookCall, WebhookServices
 from tracker.webhooks.store import Webhook
 
@@ -110,7 +111,30 @@ def _stored_filter(webhook: Webhook) -> Filter:
 def _record_of(kind: type[_WebhookRecord], webhook: Webhook, **others: object) -> _WebhookRecord:
     payload_template = msgspec.Raw(webhook.payload_template.encode())
     others |= {"headers": dict.fromkeys(webhook.header_names), "filter": _stored_filter(webhook)}
+    others["settings"] = msgspec.json.decode(webhook.settings)
     return record_of(kind, webhook, payload_template=payload_template, **others)
+
+
+def _with_preset(webhook: Webhook, fields: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields to change, with what follows from other settings. Raises BadRequest."""
+    preset = fields.get("preset", webhook.preset)
+    if preset != webhook.preset:
+        fields = {"settings": {}, **fields}
+    if "settings" in fields:
+        fields = {**expanded(preset, fields["settings"]), **fields}
+    stored = msgspec.structs.asdict(webhook)
+    stored["payload_template"] = msgspec.json.decode(webhook.payload_template)
+    stored["filter"] = _stored_filter(webhook)
+    if fields.keys() & {"preset", "payload_template", "method", "events", "filter"}:
+        _check_presets({**stored, **fields})
+    return fields
+
+
+def _check_presets(webhook: Mapping[str, Any]) -> None:
+    preset, made = webhook["preset"], webhook["payload_template"]
+    check_preset(preset, made)
+    statuses = (webhook["filter"] or Filter()).statuses
+    check_platform(preset, webhook["method"], made or {}, webhook["events"], statuses)
 
 
 WEBHOOKS: Resource[Webhook, WebhookRecord] = Resource(
@@ -142,14 +166,15 @@ async def list_own(call: WebhookCall[AccountPage, Nothing]) -> Page[WebhookRecor
 async def create(call: WebhookCall[Nothing, CreateWebhook]) -> CreatedWebhook:
     """Create a webhook; only this answer has the signing secret."""
     body = call.body
-    host, _ = check_url(target.FIELD, body.target_url).address
-    check_preset(body.preset, body.payload_template)
-    warnings = await _check_host(call, body.target_url)
+    target_url = str(body.target_url)  # CreateWebhook has checked that there is one
+    host, _ = check_url(target.FIELD, target_url).address
+    _check_presets(msgspec.structs.asdict(body))
+    warnings = await _check_host(call, target_url)
     await _check_ids(call, body.filter)
     webhook = await call.services.webhooks.create(
         account_id=call.account_id,
         name=body.name or host,
-        target_url=body.target_url,
+        target_url=target_url,
         method=body.method,
         payload_template=template.DEFAULT
         if body.payload_template is None
@@ -158,6 +183,7 @@ async def create(call: WebhookCall[Nothing, CreateWebhook]) -> CreatedWebhook:
         headers=body.headers,
         conversions=body.filter,
         preset=body.preset,
+        settings=body.settings,
         approve=partial(call.lock_authority, "webhooks:write"),
     )
     await call.audit("webhook.created", WEBHOOKS.audit_object(webhook))
@@ -188,15 +214,12 @@ async def change(call: WebhookCall[Nothing, ChangeWebhook]) -> ShownWebhook:
     fields = sent_fields(call.body)
     if not fields:
         return await _shown(call, webhook)
+    fields = _with_preset(webhook, fields)
     if "target_url" in fields:
         if fields["target_url"] != webhook.target_url:  # it may be older than this rule
             check_target_macros(fields["target_url"])
         await _check_host(call, fields["target_url"])
     await _check_ids(call, call.body.filter, _stored_filter(webhook))
-    if {"preset", "payload_template"} & fields.keys():
-        stored_template = msgspec.json.decode(webhook.payload_template)
-        template_now = fields.get("payload_template", stored_template)
-        check_preset(fields.get("preset", webhook.preset), template_now)
 
     async def work(session: MongoSession) -> Webhook | None:
         await call.lock_authority("webhooks:write", session)

@@ -14,11 +14,13 @@ import msgspec
 from tracker.webhooks.delivery import Delivery
 from tracker.webhooks.headers import fill_headers, macros_in, parsed_headers
 from tracker.webhooks.macros import Unfillable, as_text
-from tracker.webhooks.payloads.chat import as_chat, escape_of, fitted
 from tracker.webhooks.payloads.payload import render
 from tracker.webhooks.payloads.sources import PayloadSources
 from tracker.webhooks.payloads.target_template import target_template
 from tracker.webhooks.payloads.values import MacroValues
+from tracker.webhooks.presets.ads import AGE, PLATFORMS, fitted_event
+from tracker.webhooks.presets.chat import as_chat, escape_of, fitted
+from tracker.webhooks.schedule import NOT_TOLD
 from tracker.webhooks.store import Webhook
 
 
@@ -41,6 +43,10 @@ class DeliveryContent(msgspec.Struct, frozen=True, kw_only=True):
         return {name: one for name, one in fields.items() if one != getattr(delivery, name)}
 
 
+Prepared = DeliveryContent | Unfillable
+"""The content of an attempt, or why nothing can be sent."""
+
+
 def needs_conversion(webhook: Webhook, delivery: Delivery) -> bool:
     """Return whether a conversion's delivery needs values that it has not stored."""
     if delivery.event_id is None:
@@ -55,6 +61,8 @@ def content_of(webhook: Webhook, delivery: Delivery, sources: PayloadSources) ->
         values = sources.values(delivery)
         payload = payload or rendered(webhook, values)
         texts = {**texts_of(values, macros_of(webhook)), **texts}
+    if delivery.event_id is None and webhook.preset in PLATFORMS:
+        raise Unfillable("it is no conversion", NOT_TOLD)
     if payload is not None and delivery.event_id is None:
         payload = as_chat(webhook.preset, webhook.payload_template, payload)
     if payload is None:
@@ -64,8 +72,11 @@ def content_of(webhook: Webhook, delivery: Delivery, sources: PayloadSources) ->
 
 def rendered(webhook: Webhook, values: MacroValues) -> str:
     """Render the webhook's template. Raises Unfillable as `render`."""
-    payload = render(webhook.payload_template, values, escape_of(webhook.preset))
-    return fitted(webhook.preset, payload.decode())
+    preset = webhook.preset
+    payload = render(webhook.payload_template, values, escape_of(preset))
+    if preset in PLATFORMS:
+        return fitted_event(preset, payload, values.get("consent"))
+    return fitted(preset, payload.decode())
 
 
 def filled_content(webhook: Webhook, payload: str, texts: Mapping[str, str]) -> DeliveryContent:
@@ -86,9 +97,10 @@ def texts_of(values: MacroValues, macros: Collection[str]) -> dict[str, str]:
 
 
 def macros_of(webhook: Webhook) -> frozenset[str]:
-    """Return the macros outside of the payload."""
+    """Return the macros outside of the payload, and what says how old an ad platform's event is."""
     headers = macros_in(parsed_headers(webhook.headers))
-    return target_template(webhook.target_url).macros | headers
+    age = {AGE} if webhook.preset in PLATFORMS else frozenset[str]()
+    return target_template(webhook.target_url).macros | headers | age
 
 
 def _stored_texts(delivery: Delivery) -> dict[str, str]:

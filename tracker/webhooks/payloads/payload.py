@@ -32,7 +32,7 @@ def render(template: str, values: MacroValues, escape: Callable[[str], str] = st
 
 def as_query(payload: bytes) -> str:
     """Return a payload's fields in order as a query without "?"; null is empty."""
-    fields = _parsed(payload)
+    fields = parsed(payload)
     return urlencode([(name, as_text(value)) for name, value in fields.items()])
 
 
@@ -75,7 +75,7 @@ class _Renderer:
 @lru_cache(maxsize=CACHED_TEMPLATES)
 def _prepared(template: str) -> Any:
     """Parse a template, with each text split at its macros."""
-    return _split(_parsed(template))
+    return _split(parsed(template))
 
 
 def _split(value: Any) -> Any:
@@ -86,7 +86,7 @@ def _split(value: Any) -> Any:
     return tuple(split_at_macros(value)) if isinstance(value, str) else value
 
 
-def _parsed(text: str | bytes) -> dict[str, Any]:
+def parsed(text: str | bytes) -> dict[str, Any]:
     """Parse a JSON object whose numbers keep their digits."""
     fields: dict[str, Any] = json.loads(text, parse_float=Decimal)
     return fields

@@ -11,9 +11,8 @@ from tracker.conversions.corrections.status import Status
 from tracker.ids import new_id
 from tracker.visitor_dimensions import DIMENSIONS
 from tracker.webhooks.delivery import Kind
-from tracker.webhooks.macros import ALL_MACROS, as_text
+from tracker.webhooks.macros import ALL_MACROS, Unfillable, as_text
 from tracker.webhooks.operational_messages import webhook_disabled
-from tracker.webhooks.payloads.chat import as_chat
 from tracker.webhooks.payloads.content import (
     DeliveryContent,
     filled_content,
@@ -22,6 +21,8 @@ from tracker.webhooks.payloads.content import (
     texts_of,
 )
 from tracker.webhooks.payloads.values import MacroValues, values_of
+from tracker.webhooks.presets.ads import PLATFORMS, as_test
+from tracker.webhooks.presets.chat import as_chat
 from tracker.webhooks.schedule import Disabled
 from tracker.webhooks.store import Webhook
 
@@ -36,9 +37,10 @@ def sample_content(webhook: Webhook, kind: Kind | None, base_host: str) -> Deliv
     if kind in (Kind.CONVERSION, Kind.CONVERSION_UPDATED):
         is_updated = kind is Kind.CONVERSION_UPDATED
         values = sample_values(webhook.account_id, base_host, is_updated)
-        return filled_content(
-            webhook, rendered(webhook, values), texts_of(values, macros_of(webhook))
-        )
+        payload = as_test(webhook.preset, rendered(webhook, values), webhook.settings)
+        return filled_content(webhook, payload, texts_of(values, macros_of(webhook)))
+    if webhook.preset in PLATFORMS:
+        raise Unfillable("event: an ad platform takes conversions")
     sample = webhook_disabled(new_id(), webhook.account_id, "Sample", Disabled.FAILING, now())
     payload = as_chat(webhook.preset, webhook.payload_template, sample.payload())
     return filled_content(webhook, payload, {})

@@ -7,6 +7,7 @@ unless it is cancelled.
 import asyncio
 import random
 from collections.abc import Awaitable, Callable, Sequence
+from datetime import datetime
 from typing import Final
 from uuid import UUID
 
@@ -22,17 +23,16 @@ from tracker.webhooks.deliveries import AttemptResult, Deliveries
 from tracker.webhooks.delivery import Attempt, Delivery, DeliveryStatus, Outcome
 from tracker.webhooks.headers import mask_values, parsed_headers
 from tracker.webhooks.macros import Unfillable
-from tracker.webhooks.payloads.content import DeliveryContent
-from tracker.webhooks.schedule import NO_PAYLOAD, next_attempt_at, why_disabled
+from tracker.webhooks.payloads.content import Prepared, content_of
+from tracker.webhooks.payloads.sources import PayloadSources
+from tracker.webhooks.presets.ads import check_age, judged
+from tracker.webhooks.schedule import NOT_TOLD, TOO_OLD, next_attempt_at, why_disabled
 from tracker.webhooks.sending.client import WebhookClient, WebhookRequest
 from tracker.webhooks.sending.signing import signed_request
 from tracker.webhooks.store import Webhook, Webhooks
 from tracker.webhooks.target import FIELD
 
 log = structlog.get_logger(__name__)
-
-Prepared = DeliveryContent | Unfillable
-"""The content of an attempt, or why nothing can be sent."""
 
 _RETRY_PAUSES_SECONDS: Final = (0.1, 0.5, 2.0, 5.0)
 """After these tries to record a result the lease runs out, and the attempt is repeated."""
@@ -60,7 +60,7 @@ class Attempts:
     ) -> WebhookRequest | Outcome:
         """Return the signed request, or the outcome of an attempt that cannot be made."""
         if isinstance(content, Unfillable):
-            return _no_answer(f"{NO_PAYLOAD}: {content}")
+            return _no_answer(f"{content.failure}: {content}")
         at = moment(self._clock())
         try:
             return signed_request(
@@ -78,7 +78,7 @@ class Attempts:
     async def send(
         self,
         webhook: Webhook,
-        delivery: Delivery,
+        deliveries: Sequence[Delivery],
         request: WebhookRequest | Outcome,
         on_written: Callable[[], object],
     ) -> Outcome:
@@ -91,16 +91,20 @@ class Attempts:
             on_written()
 
         try:
-            return mask_headers(await self._client.send(request, drop_body), webhook)
+            outcome = mask_headers(await self._client.send(request, drop_body), webhook)
+            return judged(webhook.preset, outcome, len(deliveries))
         except Exception as error:
-            return _not_sent(delivery, error)
+            return _not_sent(deliveries[0], error)
 
-    async def conclude(self, webhook: Webhook, delivery: Delivery, outcome: Outcome) -> None:
+    async def conclude(
+        self, webhook: Webhook, deliveries: Sequence[Delivery], outcome: Outcome
+    ) -> None:
         metrics.WEBHOOK_ATTEMPTS.labels(outcome.failure or "delivered").inc()
         try:
-            result = result_of(delivery, outcome, self._clock(), random.random())  # noqa: S311
+            at, jitter = self._clock(), random.random()  # noqa: S311
+            results = [result_of(one, outcome, at, jitter) for one in deliveries]
             # First, because disabling the webhook cancels its due deliveries.
-            await self._results.submit(result)
+            await asyncio.gather(*map(self._results.submit, results))
             await _retry(lambda: self._record_state(webhook, outcome))
         except Exception as error:
             log.error("attempt not recorded", exc_info=error)
@@ -111,6 +115,8 @@ class Attempts:
         `webhook` was read before the attempt; `_failing` has the failures since then. One process
         logs each change. Nothing is written while the webhook delivers.
         """
+        if outcome.failure in (NOT_TOLD, TOO_OLD):
+            return
         now, since = moment(self._clock()), webhook.failing_since
         if outcome.delivered:
             if since is not None or webhook.id in self._failing:
@@ -131,6 +137,21 @@ class Attempts:
     async def _record(self, results: Sequence[AttemptResult]) -> list[None]:
         await _retry(lambda: self._deliveries.record(results))
         return [None] * len(results)
+
+
+def content_or_reason(
+    webhook: Webhook, delivery: Delivery, sources: PayloadSources, at: datetime
+) -> Prepared:
+    """Return the reason if one content cannot be built, so that the rest is sent."""
+    try:
+        content = content_of(webhook, delivery, sources)
+        check_age(webhook.preset, content.texts, at)
+        return content
+    except Unfillable as reason:
+        return reason
+    except Exception as error:
+        log.error("payload not built", delivery_id=str(delivery.id), exc_info=error)
+        return Unfillable("the service could not make it")
 
 
 async def _retry(work: Callable[[], Awaitable[None]]) -> None:
@@ -163,7 +184,8 @@ def result_of(delivery: Delivery, outcome: Outcome, now_ms: int, jitter: float) 
     next_at = next_attempt_at(len(delivery.attempts) + 1, now_ms, outcome, jitter)
     if next_at is not None:
         return AttemptResult(delivery, attempt, DeliveryStatus.DUE, moment(next_at))
-    status = DeliveryStatus.DELIVERED if outcome.delivered else DeliveryStatus.FAILED
+    ends = {None: DeliveryStatus.DELIVERED, NOT_TOLD: DeliveryStatus.CANCELLED}
+    status = ends.get(outcome.failure, DeliveryStatus.FAILED)
     return AttemptResult(delivery, attempt, status, None)
 
 

@@ -11,6 +11,7 @@ import ssl
 import sys
 import time
 from collections.abc import Callable, Mapping
+from http import HTTPStatus
 from typing import Final
 
 import msgspec
@@ -28,6 +29,7 @@ from tracker.webhooks.limits import (
     MAX_ERROR_CHARACTERS,
     MAX_HEAD_BYTES,
 )
+from tracker.webhooks.sending.access_tokens import AccessTokens, NoToken
 from tracker.webhooks.sending.connection import ReceiverConnection
 from tracker.webhooks.sending.resolver import CheckedResolver, RefusedHost
 
@@ -42,6 +44,7 @@ class WebhookRequest(msgspec.Struct, kw_only=True):
     url: str
     headers: Mapping[str, str]
     body: bytes | None
+    longest_answer: int = MAX_BODY_BYTES
 
     @property
     def size(self) -> int:
@@ -63,6 +66,7 @@ class WebhookClient:
         dns_address: tuple[str, int] | None,
         served_hosts: ServedHosts | None = None,
     ) -> None:
+        self._tokens = AccessTokens(self._ask_for_token)
         self._http = _HttpClient(
             force_instance=True,
             resolver=CheckedResolver(
@@ -81,9 +85,10 @@ class WebhookClient:
 
         `on_written` is called once its body is written, which the client then no longer has.
         """
-        answer, began = _Answer(), time.monotonic()
-        error = None
+        answer, began = _Answer(request.longest_answer), time.monotonic()
+        error, own_headers = None, request.headers
         try:
+            request.headers = await self._tokens.filled(own_headers)
             fetching = self._http.fetch(
                 _WebhookRequest(request, answer, on_written), raise_error=False
             )
@@ -94,7 +99,16 @@ class WebhookClient:
         except Exception as failure:
             error = _described(failure)[:MAX_ERROR_CHARACTERS]
         milliseconds = round((time.monotonic() - began) * 1000)
-        return answer.outcome(milliseconds, error)
+        outcome = answer.outcome(milliseconds, error)
+        if outcome.code == HTTPStatus.UNAUTHORIZED:
+            self._tokens.forget(own_headers)
+        return outcome
+
+    async def _ask_for_token(self, url: str, form: bytes) -> Outcome:
+        headers = {"Content-Type": "application/x-www-form-urlencoded"}
+        request = WebhookRequest(method="POST", url=url, headers=headers, body=form)
+        request.longest_answer = MAX_HEAD_BYTES
+        return await self.send(request)
 
     def close(self) -> None:
         """Close the client; requests in flight continue."""
@@ -102,7 +116,8 @@ class WebhookClient:
 
 
 class _Answer:
-    def __init__(self) -> None:
+    def __init__(self, longest: int) -> None:
+        self._longest = longest
         self._code = 0
         self._retry_after: str | None = None
         self._body = b""
@@ -117,7 +132,7 @@ class _Answer:
             self._retry_after = value.strip()
 
     def take_body(self, chunk: bytes) -> None:
-        self._body += chunk[: MAX_BODY_BYTES - len(self._body)]
+        self._body += chunk[: self._longest - len(self._body)]
 
     def outcome(self, milliseconds: int, error: str | None) -> Outcome:
         """Return the outcome. A complete head is an answer, even if the body is missing."""
@@ -167,7 +182,7 @@ def _described(failure: Exception) -> str:
     """Return `<class>: <detail>`."""
     if isinstance(failure, HTTPTimeoutError):
         return f"timeout: {str(failure).removeprefix('Timeout ')}"
-    if isinstance(failure, RefusedHost):
+    if isinstance(failure, RefusedHost | NoToken):
         return str(failure)
     if isinstance(failure, ssl.SSLError):
         return f"tls: {getattr(failure, 'verify_message', '') or failure.reason or 'failed'}"

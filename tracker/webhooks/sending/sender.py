@@ -31,11 +31,11 @@ from tracker.syntax.url import check_url
 from tracker.webhooks.deliveries import Deliveries
 from tracker.webhooks.delivery import Delivery, Outcome
 from tracker.webhooks.limits import MAX_DELIVERIES_PER_CLAIM, MAX_IN_FLIGHT, SLOW_MS
-from tracker.webhooks.macros import Unfillable
-from tracker.webhooks.payloads.content import DeliveryContent, content_of, needs_conversion
-from tracker.webhooks.payloads.sources import PayloadLoader, PayloadSources
+from tracker.webhooks.payloads.content import DeliveryContent, Prepared, needs_conversion
+from tracker.webhooks.payloads.sources import PayloadLoader
 from tracker.webhooks.queue import DeliveryQueue
-from tracker.webhooks.sending.attempts import Attempts, Prepared
+from tracker.webhooks.sending.attempts import Attempts, content_or_reason
+from tracker.webhooks.sending.batches import Batch, batches, most_deliveries
 from tracker.webhooks.sending.client import WebhookClient, WebhookRequest
 from tracker.webhooks.sending.concurrency import ConcurrencyLimiter
 from tracker.webhooks.sending.postponed import PostponedWebhooks
@@ -83,7 +83,7 @@ class Sender:
         self._limiter = ConcurrencyLimiter(min(MAX_IN_FLIGHT, max_open_files() // 4))
         self._postponed = PostponedWebhooks(clock)
         self._rounds = RoundRobin(queue, deliveries, self._requests_in_flight)
-        self._in_flight: dict[asyncio.Task[None], Delivery] = {}
+        self._in_flight: dict[asyncio.Task[None], list[Delivery]] = {}
         self._recording: set[asyncio.Task[None]] = set()
         """Tasks whose answer is being recorded."""
         self._changed = asyncio.Event()
@@ -147,12 +147,19 @@ class Sender:
         self, webhooks: Mapping[UUID, Webhook], unused: Counter[UUID], at: datetime
     ) -> int:
         """Claim deliveries of `webhooks`, and start them with permits of `unused`."""
-        claimed = await self._deliveries.claim({one: unused[one] for one in webhooks}, at)
+        wanted = {key: most_deliveries(one, unused[key]) for key, one in webhooks.items()}
+        claimed = await self._deliveries.claim(wanted, at)
         prepared = await self._prepare_or_release(claimed, webhooks)
-        unused.subtract(one.webhook_id for one in claimed)
-        for delivery, content in zip(claimed, prepared, strict=True):
-            self._begin(webhooks[delivery.webhook_id], delivery, content)
-        return len(claimed)
+        left: list[Delivery] = []
+        for batch in batches(zip(claimed, prepared, strict=True), webhooks):
+            if unused[batch.webhook.id] > 0:
+                unused[batch.webhook.id] -= 1
+                self._begin(batch)
+            else:
+                left += batch.deliveries
+        if left:
+            await self._deliveries.release(left, at)
+        return len(claimed) - len(left)
 
     def _requests_in_flight(self, account_id: UUID, webhook_id: UUID) -> int | None:
         if self._postponed.has(webhook_id) or not self._limiter.has_capacity(webhook_id):
@@ -213,8 +220,9 @@ class Sender:
         needed = [one for one in claimed if needs_conversion(webhooks[one.webhook_id], one)]
         sources = await self._payloads.load({one.event_id for one in needed if one.event_id})
         prepared: list[Prepared] = []
+        at = moment(self._clock())
         for one in claimed:
-            prepared.append(_content_or_reason(webhooks[one.webhook_id], one, sources))
+            prepared.append(content_or_reason(webhooks[one.webhook_id], one, sources, at))
             await asyncio.sleep(0)  # lets other tasks run: a payload can take a millisecond
         await self._deliveries.store_content(
             [
@@ -225,16 +233,17 @@ class Sender:
         )
         return prepared
 
-    def _begin(self, webhook: Webhook, delivery: Delivery, content: Prepared) -> None:
+    def _begin(self, batch: Batch) -> None:
         """Begin an attempt, which keeps no other copy of the payload than its request."""
-        request = self._attempts.request(webhook, delivery, content)
-        held = msgspec.structs.replace(delivery, payload=None, macros=None)
-        task = asyncio.create_task(self._attempt(webhook, held, request))
+        request = self._attempts.request(batch.webhook, batch.deliveries[0], batch.content())
+        empty = {"payload": None, "macros": None}
+        held = [msgspec.structs.replace(one, **empty) for one in batch.deliveries]
+        task = asyncio.create_task(self._attempt(batch.webhook, held, request))
         self._in_flight[task] = held
         task.add_done_callback(self._forget)
 
     async def _attempt(
-        self, webhook: Webhook, delivery: Delivery, request: WebhookRequest | Outcome
+        self, webhook: Webhook, deliveries: list[Delivery], request: WebhookRequest | Outcome
     ) -> None:
         metrics.WEBHOOKS_IN_FLIGHT.inc()
         size = 0 if isinstance(request, Outcome) else request.size
@@ -242,8 +251,9 @@ class Sender:
         loop = asyncio.get_running_loop()
         slow = loop.call_later(SLOW_MS / 1000, self._record_slow, webhook.id)
         try:
-            outcome = await self._attempts.send(webhook, delivery, request, release_bytes)
-            self._limiter.record_outcome(webhook.id, outcome.delivered, outcome.milliseconds)
+            outcome = await self._attempts.send(webhook, deliveries, request, release_bytes)
+            if outcome is not request:  # else the receiver was not asked
+                self._limiter.record_outcome(webhook.id, outcome.delivered, outcome.milliseconds)
             if task := asyncio.current_task():
                 self._recording.add(task)
         finally:
@@ -252,7 +262,7 @@ class Sender:
             release_bytes()
             self._limiter.release(webhook.id, size=0)
             self._changed.set()
-        await self._attempts.conclude(webhook, delivery, outcome)
+        await self._attempts.conclude(webhook, deliveries, outcome)
 
     def _record_slow(self, webhook_id: UUID) -> None:
         self._limiter.record_slow(webhook_id)
@@ -267,24 +277,15 @@ class Sender:
         if not self._in_flight:
             return
         await asyncio.wait(self._in_flight, timeout=STOP_SECONDS)
-        unsent = {task: one for task, one in self._in_flight.items() if task not in self._recording}
-        for task in unsent:
-            task.cancel()
+        unsent: list[Delivery] = []
+        for task, deliveries in self._in_flight.items():
+            if task not in self._recording:
+                task.cancel()
+                unsent += deliveries
         if self._in_flight:
             await asyncio.wait(self._in_flight, timeout=STOP_SECONDS)
         for task in self._in_flight:
             task.cancel()  # not released: it may still be recorded
         if unsent:
             with contextlib.suppress(PyMongoError):
-                await self._deliveries.release(unsent.values(), moment(self._clock()))
-
-
-def _content_or_reason(webhook: Webhook, delivery: Delivery, sources: PayloadSources) -> Prepared:
-    """Return the reason if one content cannot be built, so that the rest is sent."""
-    try:
-        return content_of(webhook, delivery, sources)
-    except Unfillable as reason:
-        return reason
-    except Exception as error:
-        log.error("payload not built", delivery_id=str(delivery.id), exc_info=error)
-        return Unfillable("the service could not make it")
+                await self._deliveries.release(unsent, moment(self._clock()))

@@ -28,7 +28,7 @@ class _Service(NamedTuple):
     escape: Callable[[str], str]
 
 
-_SERVICES: Final = {
+_SERVICES: Final[Mapping[Preset | None, _Service]] = {
     Preset.SLACK: _Service(
         ("text",), {"mrkdwn": False}, lambda text: html.escape(text, quote=False)
     ),
@@ -47,12 +47,12 @@ _SERVICES: Final = {
 
 
 def escape_of(preset: Preset | None) -> Callable[[str], str]:
-    return str if preset is None else _SERVICES[preset].escape
+    return _SERVICES[preset].escape if preset in _SERVICES else str
 
 
 def check_preset(preset: Preset | None, template: Mapping[str, Any] | None) -> None:
     """Raises BadRequest if the service would refuse or misread what the template makes."""
-    if preset is None:
+    if preset not in _SERVICES:
         return
     for name in _SERVICES[preset].needs:
         if name not in (template or {}):
@@ -63,7 +63,7 @@ def check_preset(preset: Preset | None, template: Mapping[str, Any] | None) -> N
 
 def fitted(preset: Preset | None, payload: str) -> str:
     """Return a payload with the fields that its service needs, and a text that it takes."""
-    if preset is None:
+    if preset not in _SERVICES:
         return payload
     service = _SERVICES[preset]
     fields = {**service.defaults, **msgspec.json.decode(payload)}
@@ -76,7 +76,7 @@ def fitted(preset: Preset | None, payload: str) -> str:
 def as_chat(preset: Preset | None, template: str, payload: str) -> str:
     """Return a message in the form of the service. One that has it already stays as it is."""
     message = msgspec.json.decode(payload)
-    if preset is None or "timestamp" not in message or "data" not in message:
+    if preset not in _SERVICES or "timestamp" not in message or "data" not in message:
         return payload
     own = {
         name: value

@@ -9,9 +9,9 @@ import pytest
 from tracker.errors import BadRequest
 from tracker.webhooks.delivery import Preset
 from tracker.webhooks.macros import as_text
-from tracker.webhooks.payloads.chat import LONGEST, as_chat, check_preset, escape_of, fitted
 from tracker.webhooks.payloads.payload import render
 from tracker.webhooks.payloads.values import MacroValues
+from tracker.webhooks.presets.chat import LONGEST, as_chat, check_preset, escape_of, fitted
 
 WILD = "<!channel> <@U1> & *b* [x](http://a.example) @everyone @name"
 SHAPES: dict[Preset, dict[str, Any]] = {
@@ -36,7 +36,7 @@ TEMPLATES: dict[Preset, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("preset", Preset)
+@pytest.mark.parametrize("preset", SHAPES)
 def test_a_message_has_the_form_of_its_service_once(preset: Preset) -> None:
     message = json.dumps({"type": "x", "timestamp": "", "data": {"text": WILD}})
     template = json.dumps(TEMPLATES[preset])
@@ -49,7 +49,7 @@ def test_a_message_has_the_form_of_its_service_once(preset: Preset) -> None:
     assert json.loads(as_chat(preset, template, older))[field] == "webhook.disabled"
 
 
-@pytest.mark.parametrize("preset", Preset)
+@pytest.mark.parametrize("preset", SHAPES)
 def test_values_of_conversions_are_escaped_and_a_text_is_cut_to_what_the_service_takes(
     preset: Preset,
 ) -> None:

@@ -1,0 +1,1 @@
+"""Presets of webhooks: services whose requests have a form of their own."""

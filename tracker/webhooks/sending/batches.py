@@ -1,0 +1,86 @@
+"""Batches: events of several deliveries in one request, for ad platforms. Pure.
+
+If a platform refuses one, each of its deliveries is sent by itself the next time, so that only the
+bad one fails.
+"""
+
+from collections.abc import Hashable, Iterable, Mapping
+from uuid import UUID
+
+import msgspec
+
+from tracker.webhooks.delivery import Delivery
+from tracker.webhooks.limits import MAX_DELIVERIES_PER_CLAIM, MAX_PAYLOAD_BYTES
+from tracker.webhooks.macros import ENCODER, Unfillable
+from tracker.webhooks.payloads.content import Prepared
+from tracker.webhooks.payloads.payload import parsed
+from tracker.webhooks.presets.ads import MAX_EVENTS, PLATFORMS
+from tracker.webhooks.store import Webhook
+
+
+class Batch(msgspec.Struct):
+    """Deliveries of one request, the content of the first, and the events of all."""
+
+    webhook: Webhook
+    deliveries: list[Delivery]
+    first: Prepared
+    events: list[str]
+
+    def content(self) -> Prepared:
+        if isinstance(self.first, Unfillable) or len(self.events) < 2:
+            return self.first
+        fields = parsed(self.first.payload)
+        fields[PLATFORMS[self.webhook.preset].events] = list(map(msgspec.Raw, self.events))
+        return msgspec.structs.replace(self.first, payload=ENCODER.encode(fields).decode())
+
+
+def most_deliveries(webhook: Webhook, permits: int) -> int:
+    """Return how many deliveries so many requests have room for."""
+    if webhook.preset not in PLATFORMS:
+        return permits
+    return max(permits, min(permits * MAX_EVENTS, MAX_DELIVERIES_PER_CLAIM))
+
+
+def batches(
+    claimed: Iterable[tuple[Delivery, Prepared]], webhooks: Mapping[UUID, Webhook]
+) -> list[Batch]:
+    """Put deliveries together whose requests differ in their events only."""
+    made: list[Batch] = []
+    growing: dict[Hashable, Batch] = {}
+    for delivery, content in claimed:
+        webhook = webhooks[delivery.webhook_id]
+        key, events = _key_and_events(webhook, delivery, content)
+        found = growing.get(key)
+        if found and _fit([*found.events, *events]):
+            found.deliveries.append(delivery)
+            found.events += events
+        else:
+            growing[key] = Batch(webhook, [delivery], content, events)
+            made.append(growing[key])
+    return made
+
+
+def _key_and_events(
+    webhook: Webhook, delivery: Delivery, content: Prepared
+) -> tuple[Hashable, list[str]]:
+    """Return what deliveries that are sent together have in common, and the events of this one."""
+    platform = PLATFORMS.get(webhook.preset)
+    if platform is None or isinstance(content, Unfillable) or _was_refused(delivery):
+        return delivery.id, []
+    fields = parsed(content.payload)
+    events = [ENCODER.encode(one).decode() for one in fields.pop(platform.events, [])]
+    headers = tuple(content.headers.items())
+    return (webhook.id, content.url, headers, ENCODER.encode(fields)), events
+
+
+def _fit(events: list[str]) -> bool:
+    # A quarter is for the fields beside them, which a template may have.
+    size = sum(len(one.encode()) for one in events)
+    return len(events) <= MAX_EVENTS and size <= MAX_PAYLOAD_BYTES * 3 // 4
+
+
+def _was_refused(delivery: Delivery) -> bool:
+    for last in delivery.attempts[-1:]:
+        # With 401 and 429 no event is at fault.
+        return not last.delivered and (last.code or 500) < 500 and last.code not in (401, 429)
+    return False
