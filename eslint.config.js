@@ -18,5 +18,9 @@ export default [
     },
   },
   { files: ["tracker/console/static/**"], languageOptions: { globals: globals.browser } },
+  {
+    files: ["tracker/clicks/script/**"],
+    languageOptions: { globals: globals.browser, sourceType: "script" },
+  },
   { files: ["*.js", "lab/**", "tests/**"], languageOptions: { globals: globals.node } },
 ];

@@ -16,11 +16,11 @@ from tracker.access.session_cookie import SessionCookie
 from tracker.console.assets import PREFIX, Asset, assets_by_path, import_map, shell
 from tracker.errors import ErrorCode, NotFound
 from tracker.metrics import show_failures
+from tracker.syntax.accept import accepts_gzip
 from tracker.web.handler import Handler
 from tracker.web.limits import ASSET_CACHE_SECONDS
 
 _THEMES: Final = ("light", "dark")
-_ZERO_WEIGHTS: Final = ("q=0", "q=0.0", "q=0.00", "q=0.000")
 
 _DENIED: Final = (
     *("accelerometer", "autoplay", "camera", "display-capture", "encrypted-media", "fullscreen"),
@@ -43,7 +43,7 @@ class OwnHostHandler(Handler):
     def finish_asset(self, asset: Asset) -> None:
         self.set_header("Content-Type", asset.content_type)
         self.set_header("Vary", "Accept-Encoding")
-        if _accepts_gzip(self.header("Accept-Encoding")):
+        if accepts_gzip(self.header("Accept-Encoding")):
             self.set_header("Content-Encoding", "gzip")
             self.finish(asset.gzipped)
         else:
@@ -80,15 +80,6 @@ class AssetFile(OwnHostHandler):
         self.finish_asset(asset)
 
     head = get
-
-
-def _accepts_gzip(accept_encoding: str) -> bool:
-    """Return whether an Accept-Encoding header names gzip with a weight above zero."""
-    for part in accept_encoding.lower().split(","):
-        coding, _, weight = part.partition(";")
-        if coding.strip() == "gzip":
-            return weight.replace(" ", "") not in _ZERO_WEIGHTS
-    return False
 
 
 @cache

@@ -1,4 +1,4 @@
-"""The choice between two media types by an Accept header (RFC 9110, section 12.5.1). Pure."""
+"""What a client accepts: one of two media types, or gzip (RFC 9110, section 12.5). Pure."""
 
 import re
 from functools import lru_cache
@@ -8,6 +8,7 @@ MAX_CHARACTERS: Final = 1000
 """A longer header is ignored, so that the work is bounded."""
 
 _MAX_CACHED_HEADERS: Final = 1024
+_ZERO_WEIGHTS: Final = ("q=0", "q=0.0", "q=0.00", "q=0.000")
 _WEIGHT: Final = re.compile(r"q=(0(?:\.[0-9]{0,3})?|1(?:\.0{0,3})?)")
 
 
@@ -47,3 +48,12 @@ def _weight(parameters: str) -> float | None:
 def _quality(qualities: dict[str, float], media_type: str) -> float:
     ranges = (media_type, media_type.partition("/")[0] + "/*", "*/*")
     return next((qualities[one] for one in ranges if one in qualities), 0.0)
+
+
+def accepts_gzip(accept_encoding: str) -> bool:
+    """Return whether an Accept-Encoding header names gzip with a weight above zero."""
+    for part in accept_encoding.lower().split(","):
+        coding, _, weight = part.partition(";")
+        if coding.strip() == "gzip":
+            return weight.replace(" ", "") not in _ZERO_WEIGHTS
+    return False

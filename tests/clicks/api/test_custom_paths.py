@@ -60,6 +60,8 @@ async def test_the_service_has_the_same_paths_on_every_host(world: World) -> Non
         assert urlsplit(opened.headers["Location"]).hostname == leads_to
         assert (await world.client.get("/api/click?s=abc", Host=host)).status == 302
         assert (await world.client.get("/api/event", Host=host)).status == 400
+        for path in ("/js/tracker.json", "/js/1/tracker.js"):
+            assert (await world.client.get(path, Host=host)).status == 200
         assert (await world.client.post("/api/consent", b"{}", Host=host)).status == 400
         for path in ("/.well-known/x", "/robots.txt", "/favicon.ico"):
             answer = await world.client.get(path, Host=host)

@@ -1,6 +1,5 @@
 """`/api/consent`: what a visitor answers whom a landing page asks for consent."""
 
-from functools import partial
 from typing import Literal
 from uuid import UUID
 
@@ -23,7 +22,7 @@ class Consent(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class ConsentHandler(EventHandler):
-    """The handler of `/api/consent`, whatever the body's type: a beacon's is text/plain."""
+    """The handler of `/api/consent`. Origins are as free as with conversions."""
 
     body_bytes = MAX_SIGN_IN_BYTES
 
@@ -38,20 +37,20 @@ class ConsentHandler(EventHandler):
         self.finish_with(json_error(error))
 
 
-_handled = partial(HandledEndpoint, path="/api/consent", handler=ConsentHandler, tag="Conversions")
-
+_TITLE = "Record a visitor's answer about a click; the last one counts"
+_OPTIONS_TITLE = "CORS preflight: pages of any origin may send answers"
+_ROW = HandledEndpoint(
+    *("POST", "/api/consent", ConsentHandler, "recordConsent", "Conversions", _TITLE),
+    answers=CONSENT_ANSWERS,
+    body=CONSENT_BODY,
+)
 ENDPOINTS = (
-    _handled(
-        method="POST",
-        operation_id="recordConsent",
-        summary="Record a visitor's answer about a click; the last one counts",
-        answers=CONSENT_ANSWERS,
-        body=CONSENT_BODY,
-    ),
-    _handled(
+    _ROW,
+    _ROW._replace(
         method="OPTIONS",
         operation_id="recordConsentOptions",
-        summary="CORS preflight: the methods and headers that pages of any origin may send",
+        summary=_OPTIONS_TITLE,
         answers=preflight("POST, OPTIONS"),
+        body=None,
     ),
 )

@@ -14,7 +14,7 @@ from tracker.conversions.postbacks.times import MAX_DAYS_AGO
 from tracker.conversions.postbacks.words import MAX_WORD_CHARACTERS
 from tracker.ids import MAX_EVENT_ID
 from tracker.syntax.form_data import FORM_DATA
-from tracker.web.limits import MAX_EVENT_BYTES, MAX_SIGN_IN_BYTES, PREFLIGHT_CACHE_SECONDS
+from tracker.web.limits import MAX_EVENT_BYTES, PREFLIGHT_CACHE_SECONDS
 from tracker.web.openapi_parts import (
     RETRY_AFTER,
     TEXT,
@@ -158,17 +158,13 @@ _HEADERS = {
 _CONVERSION_FORM = _CONVERSION | {
     "properties": _FIELDS | {"metadata": TEXT | {"description": "the same object as JSON text"}}
 }
-_CONSENT: OpenApiPart = {
-    "type": "object",
-    "properties": {
-        "click_id": {"type": "string", "format": "uuid", "description": "stored already or not"},
-        "consent": {"type": "string", "enum": [*CONSENTS]},
+EVENT_SCHEMAS: dict[str, OpenApiPart] = {
+    "Consent": {
+        "type": "object",
+        "properties": {"click_id": TEXT | {"format": "uuid"}, "consent": {"enum": [*CONSENTS]}},
+        "required": ["click_id", "consent"],
+        "additionalProperties": False,
     },
-    "required": ["click_id", "consent"],
-    "additionalProperties": False,
-}
-EVENT_SCHEMAS = {
-    "Consent": _CONSENT,
     "ConsentRecorded": {
         "type": "object",
         "properties": {"success": {"type": "boolean", "const": True}},
@@ -253,23 +249,12 @@ def preflight(methods: str) -> dict[int, OpenApiPart]:
 
 CONSENT_ANSWERS = {
     200: public_answer("The answer is durable.", json_content(ref("ConsentRecorded")), _HEADERS),
-    400: public_error(400, example="consent: must be denied or granted", headers=_HEADERS),
-    413: public_error(413, example=f"body: at most {MAX_SIGN_IN_BYTES} bytes", headers=_HEADERS),
-    429: public_error(
-        429,
-        "The address has named too many clicks that are not stored, here or at `/api/event`.",
-        "click_id: too many answers from this address name clicks that are not stored",
-        headers=_HEADERS,
-    ),
-    500: public_error(500, headers=_HEADERS),
-    503: public_error(503, headers=_HEADERS),
+    **{status: public_error(status, headers=_HEADERS) for status in (400, 413, 429, 500, 503)},
 }
 CONSENT_BODY: OpenApiPart = {
-    "required": True,
     "description": "JSON of any type, so that a beacon may send it as `text/plain`.",
     "content": json_content(
-        ref("Consent"),
-        {"click_id": "0190b5a2-7c1e-7d3f-8a4b-5c6d7e8f9a0b", "consent": "granted"},
+        ref("Consent"), {"click_id": "0190b5a2-7c1e-7d3f-8a4b-5c6d7e8f9a0b", "consent": "granted"}
     ),
 }
 PARAMETERS = tuple(map(_parameter, _FIELDS))

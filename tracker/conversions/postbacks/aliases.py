@@ -96,8 +96,7 @@ def with_aliases(parameters: ConversionParameters, aliases: Aliases) -> Conversi
         if name in others:
             value = _read(name, parameter, others.pop(name))
             if value is None:
-                is_consent = parameter is AliasedParameter.CONSENT
-                warnings = (*warnings, (_no_consent if is_consent else filler_warning)(name))
+                warnings = (*warnings, filler_warning(name))
                 continue
             known = read.get(parameter, getattr(parameters, parameter))
             if known is not None and known != value:
@@ -105,10 +104,6 @@ def with_aliases(parameters: ConversionParameters, aliases: Aliases) -> Conversi
                 raise BadAlias(f"{name}: {rule}", parameter)
             read[parameter] = value if known is None else known
     return msgspec.structs.replace(parameters, others=others, warnings=warnings, **read)
-
-
-def _no_consent(name: str) -> str:
-    return f"{name}: ignored, because it is neither granted nor denied"
 
 
 def _read(name: str, parameter: AliasedParameter, value: Any) -> Any:

@@ -36,6 +36,7 @@ MAX_TRANSACTION_ID_CHARACTERS: Final = 255
 MAX_PBK_CHARACTERS: Final = 128
 MAX_VALUE: Final = 10**15
 MAX_VALUE_DIGITS: Final = 30
+CONSENTS: Final = ("granted", "denied")
 _CLICK_ID_CHARACTERS: Final = 36
 # Any text can match in one way only, so a long one is rejected in linear time.
 _NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3})?", re.ASCII)
@@ -191,13 +192,10 @@ def _occurred_at(name: str, value: Any) -> int | None:
     return None if sent is None else parse_moment(name, sent)
 
 
-CONSENTS: Final = ("granted", "denied")
-"""What a visitor may answer who was asked for consent."""
-
-
 def _consent(_: str, value: Any) -> str | None:
-    """Return the answer; None for any other word, which networks sent before it was read."""
-    return next((one for one in CONSENTS if isinstance(value, str) and one == value.lower()), None)
+    """Return the visitor's answer; None for other words, which were sent before it was read."""
+    word = plain_word(value) if isinstance(value, str) else ""
+    return word if word in CONSENTS else None
 
 
 PARSERS: Final[Mapping[str, Callable[[str, Any], Any]]] = {

@@ -19,7 +19,7 @@ from tracker.accounts.api import (
     session,
 )
 from tracker.alerts.api import alerts
-from tracker.clicks.api import click, decide
+from tracker.clicks.api import click, decide, page_script
 from tracker.conversions.api import consent, event, event_configs, unknown_words
 from tracker.conversions.api.event_schema import EVENT_SCHEMAS
 from tracker.costs.api import costs
@@ -127,6 +127,7 @@ DECLARED_ENDPOINTS: tuple[Endpoint, ...] = tuple(
 VISITORS_ENDPOINTS: Endpoints = (
     *DECLARED_ENDPOINTS,
     *click.ENDPOINTS,
+    *page_script.ENDPOINTS,
     *event.ENDPOINTS,
     *consent.ENDPOINTS,
     *well_known.ENDPOINTS,

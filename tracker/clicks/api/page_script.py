@@ -1,0 +1,65 @@
+"""`/js/1/tracker.js`: the script of landing pages, and `/js/tracker.json`: its path and hash.
+
+Guarantee: a version never changes, or pages that name its hash would block it. A changed script is
+a new file and path; the old one stays. Custom domains serve both (`public_url.EVERYWHERE`).
+"""
+
+import gzip
+from base64 import b64encode
+from hashlib import sha384
+from pathlib import Path
+from typing import Final
+
+from tracker.syntax.accept import accepts_gzip
+from tracker.web.endpoint import HandledEndpoint
+from tracker.web.handler import Content, Handler
+from tracker.web.limits import ASSET_CACHE_SECONDS
+from tracker.web.openapi_parts import TEXT, json_content, public_answer
+
+PATH: Final = "/js/1/tracker.js"
+SCRIPT: Final = (Path(__file__).parents[1] / "script" / "tracker-1.js").read_bytes()
+GZIPPED: Final = gzip.compress(SCRIPT, mtime=0)
+INTEGRITY: Final = f"sha384-{b64encode(sha384(SCRIPT).digest()).decode()}"
+
+
+class PageScript(Handler):
+    """The handler of the script. Browsers compare a hash only with what any page may read."""
+
+    def set_default_headers(self) -> None:
+        super().set_default_headers()
+        self.set_header("Access-Control-Allow-Origin", "*")
+        self.set_header("Cross-Origin-Resource-Policy", "cross-origin")
+
+    def get(self) -> None:
+        is_gzipped = accepts_gzip(self.header("Accept-Encoding"))
+        if is_gzipped:
+            self.set_header("Content-Encoding", "gzip")
+        self.set_header("Vary", "Accept-Encoding")
+        self.set_header("Cache-Control", f"public, max-age={ASSET_CACHE_SECONDS}, immutable")
+        body = GZIPPED if is_gzipped else SCRIPT
+        self.finish_with(Content("text/javascript; charset=utf-8", body))
+
+
+class NewestPageScript(PageScript):
+    """The handler of the path and hash."""
+
+    def get(self) -> None:
+        self.answer({"path": PATH, "integrity": INTEGRITY})
+
+
+_NAMES = ("path", "integrity")
+_NEWEST = {"type": "object", "properties": dict.fromkeys(_NAMES, TEXT), "required": [*_NAMES]}
+
+ENDPOINTS = tuple(
+    HandledEndpoint("GET", path, handler, name, "Clicks", summary, {200: public_answer("", found)})
+    for path, handler, name, summary, found in (
+        (
+            *("/js/tracker.json", NewestPageScript, "newestPageScript"),
+            *("Path and hash of the script for landing pages", json_content(_NEWEST)),
+        ),
+        (
+            *(PATH, PageScript, "pageScript", "The script for landing pages"),
+            {"text/javascript": {"schema": TEXT}},
+        ),
+    )
+)
