@@ -13,7 +13,7 @@ from tornado.netutil import bind_sockets
 from tornado.platform.asyncio import AsyncIOLoop
 
 from config.settings import Settings
-from tests.console import chromium
+from tests.console import chromium, shop
 from tests.console.browser import PATIENCE_MS, Problems, opened
 from tests.console.people import sign_in
 from tests.live.watching import guarded
@@ -83,7 +83,7 @@ def browser(io_loop: AsyncIOLoop) -> Iterator[Browser]:
     expect.set_options(timeout=PATIENCE_MS)
 
     async def start() -> tuple[Playwright, Browser]:
-        launching = chromium.launching("EXCLUDE localhost")
+        launching = chromium.launching("EXCLUDE localhost", f"MAP {shop.HOST} 127.0.0.1")
         playwright = await async_playwright().start()
         return playwright, await playwright.chromium.launch(**launching)
 

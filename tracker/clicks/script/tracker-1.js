@@ -56,7 +56,7 @@
 
   const wanting = [];
   const keep = () => {
-    const value = mayKeep() ? { id, until, consent } : consent && { consent };
+    const value = mayKeep() && id ? { id, until, consent } : consent && { consent };
     try {
       if (value) localStorage.setItem(key, JSON.stringify(value));
       else localStorage.removeItem(key);

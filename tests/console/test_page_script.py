@@ -1,0 +1,145 @@
+"""The script of landing pages, in a real browser: a shop on another site, under a strict policy."""
+
+from typing import Any
+from uuid import UUID
+
+from playwright.async_api import Browser, Page, Route
+
+from tests.console.shop import Shop, opened_shop, script_element
+from tests.factories import create_event_config, create_link
+from tests.waiting import eventually
+from tests.web.records import journaled_clicks, journaled_events
+from tracker.accounts.accounts import Account
+from tracker.clicks.api.page_script import INTEGRITY
+from tracker.conversions.consent import consents_of
+from tracker.conversions.conversion import Conversion
+from tracker.service.services import Services
+
+DAY_MS = 86_400_000
+RETRY_MS = 3_000
+
+
+async def kept(page: Page) -> Any:
+    """Return what the page's storage has."""
+    return await page.evaluate("JSON.parse(localStorage.getItem('tracker'))")
+
+
+async def reported(services: Services, number: int) -> list[Conversion]:
+    """Wait for `number` conversions."""
+    await eventually(lambda: _has(services, number))
+    return await journaled_events(services)
+
+
+async def _has(services: Services, number: int) -> bool:
+    return len(await journaled_events(services)) >= number
+
+
+async def visited(page: Page, shop: Shop, account: Account, path: str = "/") -> UUID:
+    """Open a link that leads to a page of the shop; return the click's id."""
+    await create_link(shop.services, account.id, "spring", f"{shop.url}{path}")
+    await page.goto(f"{shop.services.settings.base_url}/c/spring")
+    [click] = await journaled_clicks(shop.services)
+    return UUID(bytes=click.id)
+
+
+async def stored_consent(services: Services, click_id: UUID) -> str | None:
+    return (await consents_of(services.stores.mongodb, [click_id.bytes])).get(click_id.bytes)
+
+
+async def answer_is_lost(route: Route) -> None:
+    """Let the service take a request, and the page not know it."""
+    await route.fetch()
+    await route.abort()
+
+
+async def test_a_click_is_kept_for_its_days_and_each_conversion_counts_once(
+    browser: Browser, services: Services, account: Account
+) -> None:
+    config = await create_event_config(services, account.id)
+    async with opened_shop(browser, services) as (page, shop, problems):
+        problems.expected.append("net::ERR_FAILED")
+        await page.clock.install()
+        shop.pages = dict.fromkeys(("/", "/paid"), script_element(services, days="7"))
+        click_id = await visited(page, shop, account)
+        assert (await kept(page))["id"] == str(click_id)
+        await page.goto(f"/paid?pbk={config.pbk}")
+
+        await page.route("**/api/event", answer_is_lost, times=1)
+        async with page.expect_event("requestfailed"):
+            await page.get_by_role("button").click()
+        async with page.expect_response("**/api/event") as repeated:
+            await page.clock.fast_forward(RETRY_MS)
+        assert (await (await repeated.value).json())["duplicate"] is True
+        [first] = await reported(services, 1)
+        assert (first.click_id, first.value, first.consent) == (click_id.bytes, "12.5", None)
+
+        await page.clock.fast_forward(7 * DAY_MS)
+        await page.goto(f"/paid?pbk={config.pbk}")
+        await page.get_by_role("button").click()
+        _, late = await reported(services, 2)
+        assert (late.click_id, await kept(page)) == (None, None)
+
+
+async def test_a_page_that_is_left_sends_what_waits_as_a_beacon(
+    browser: Browser, services: Services, account: Account
+) -> None:
+    config = await create_event_config(services, account.id)
+    async with opened_shop(browser, services) as (page, shop, problems):
+        problems.expected.append("net::ERR_FAILED")
+        await page.clock.install()
+        shop.pages["/"] = script_element(services)
+        click_id = await visited(page, shop, account, f"/?pbk={config.pbk}")
+        await page.route("**/api/event", lambda route: route.abort(), times=1)
+        async with page.expect_event("requestfailed"):
+            await page.get_by_role("button").click()
+        await page.goto("/next")
+        await reported(services, 1)
+        await page.go_back()
+        both = "tracker('conversion', {pbk: '%s', txid: 'T-1'}); location.href = '/next'"
+        await page.evaluate(both % config.pbk)
+        sent = await reported(services, 2)
+        assert [one.click_id for one in sent] == [click_id.bytes] * 2
+        assert sent[1].transaction_id == "T-1"
+
+
+async def test_before_consent_nothing_is_kept_and_the_answer_follows_the_click(
+    browser: Browser, services: Services, account: Account
+) -> None:
+    config = await create_event_config(services, account.id)
+    async with opened_shop(browser, services) as (page, shop, _):
+        shop.pages = dict.fromkeys(("/", "/paid"), script_element(services, consent="required"))
+        click_id = await visited(page, shop, account)
+        assert await page.evaluate("localStorage.length") == 0
+        await page.evaluate("tracker('click', (id) => { window.named = id; })")
+
+        async with page.expect_response("**/api/consent"):
+            await page.evaluate("tracker('consent', 'granted')")
+        assert await stored_consent(services, click_id) == "granted"
+        assert await kept(page) == {**await kept(page), "id": str(click_id), "consent": "granted"}
+        assert await page.evaluate("named") == str(click_id)
+
+        await page.goto(f"/paid?pbk={config.pbk}")
+        await page.get_by_role("button").click()
+        [granted] = await reported(services, 1)
+        assert (granted.click_id, granted.consent) == (click_id.bytes, "granted")
+
+        async with page.expect_response("**/api/consent"):
+            await page.evaluate("tracker('consent', 'denied')")
+        assert await stored_consent(services, click_id) == "denied"
+        assert await kept(page) == {"consent": "denied"}
+        await page.get_by_role("button").click()
+        _, denied = await reported(services, 2)
+        assert (denied.click_id, denied.consent) == (None, "denied")
+        assert await page.context.cookies() == []
+
+
+async def test_another_script_than_the_one_that_was_named_does_not_run(
+    browser: Browser, services: Services
+) -> None:
+    async with opened_shop(browser, services) as (page, shop, problems):
+        problems.expected += ["Content Security Policy", "integrity"]
+        wrong = INTEGRITY[:-4] + "AAAA"
+        shop.pages["/"] = script_element(services, wrong)
+        for shop.trusted in (INTEGRITY, wrong, services.settings.base_url):
+            await page.goto("/")
+            assert await page.evaluate("typeof tracker") == "undefined"
