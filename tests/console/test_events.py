@@ -16,6 +16,7 @@ from tests.factories import create_click, create_event_config, create_link
 from tests.web.client import Client
 from tracker.access.roles import Role
 from tracker.accounts.accounts import Account
+from tracker.clicks.api.page_script import INTEGRITY, PATH
 from tracker.conversions.document import Attribution
 from tracker.conversions.postbacks.aliases import AliasedParameter
 from tracker.service.services import Services
@@ -23,7 +24,7 @@ from tracker.service.services import Services
 
 def sent_by(snippets: list[str]) -> list[dict[str, str]]:
     """Return the parameters that each of the snippets sends."""
-    postback, pixel, curl, python, javascript = snippets
+    postback, _, _, pixel, curl, python, javascript = snippets
     src = re.findall(r'src="([^"]+)"', pixel)[0]
     options = shlex.split(curl.replace("\\\n", ""))
     [body] = [one.value for one in ast.walk(ast.parse(python)) if isinstance(one, ast.keyword)][:1]
@@ -50,6 +51,7 @@ async def test_every_snippet_reports_a_conversion_once_its_placeholders_are_repl
         await dialog.get_by_label("Other names of value").fill("payout")
         await dialog.get_by_role("button", name="Create").click()
         await expect(dialog.get_by_role("heading", name="Report “Purchase”")).to_be_visible()
+        await expect(dialog.locator("pre")).to_have_count(7)
         snippets = await dialog.locator("pre").all_inner_texts()
         await dialog.get_by_role("button", name="Send a test conversion").click()
         await expect(page.get_by_text("is recorded")).to_be_visible()
@@ -67,6 +69,13 @@ async def test_every_snippet_reports_a_conversion_once_its_placeholders_are_repl
         "transaction_id": "ORDER_ID",
     }
     assert sent_by(snippets) == [template] * 5
+    origin = services.settings.base_url
+    assert snippets[1] == (
+        f'<script defer src="{origin}{PATH}" integrity="{INTEGRITY}" crossorigin="anonymous">'
+        "</script>"
+    )
+    own = {"pbk": config.pbk, "value": "VALUE", "transaction_id": "ORDER_ID"}
+    assert dict(re.findall(r'^ +"(.+)": "(.+)",$', snippets[2], re.MULTILINE)) == own
     client = Client(services.settings.port)
     whole = {name: real.get(text, text) for name, text in template.items()}
     for name in ("cid", "payout", "transaction_id"):

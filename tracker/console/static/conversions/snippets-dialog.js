@@ -31,6 +31,7 @@ export function SnippetsDialog({ config, onClose, onDone }) {
     });
     toast(`Test conversion ${id} is recorded`);
   });
+  const script = useLoad((signal) => api.get("/js/tracker.json", {}, signal), []);
   const footer = html`
     <${Button} busy=${busy} disabled=${!config.active} onClick=${send}>Send a test conversion<//>
     <${Button} kind="main" data-focus onClick=${onClose}>Close<//>
@@ -43,14 +44,17 @@ export function SnippetsDialog({ config, onClose, onDone }) {
   >
     <${Postback} ...${{ config, onDone }} />
     ${can("conversions:read") && html`<${Arrival} config=${config} />`}
-    ${snippets(location.origin, config).map(
-      ([title, text]) => html`<${CodeBlock}
-        title=${title}
-        label="the snippet: ${title}"
-        text=${text}
-      />`,
-    )}
-    <${ErrorNote} error=${error} />
+    ${
+      script.data &&
+      snippets(location.origin, config, script.data).map(
+        ([title, text]) => html`<${CodeBlock}
+          title=${title}
+          label="the snippet: ${title}"
+          text=${text}
+        />`,
+      )
+    }
+    <${ErrorNote} error=${error || script.error} />
   <//>`;
 }
 

@@ -5,12 +5,15 @@ const PLACEHOLDERS = { click_id: "CLICK_ID", value: "VALUE", transaction_id: "OR
 
 /**
  * Return pairs of title and code that report a conversion to the service at `origin`, but for the
- * postback URL of a network.
+ * postback URL of a network. `script` is the path and hash of the script for landing pages.
  */
-export function snippets(origin, config) {
+export function snippets(origin, config, script) {
   const url = `${origin}/api/event`;
   const fields = fieldsOf(config, PLACEHOLDERS);
+  const src = `src="${origin}${script.path}" integrity="${script.integrity}"`;
   return [
+    ["Script, for every page", `<script defer ${src} crossorigin="anonymous"></script>`],
+    ["Conversion by the script", byScript(config)],
     ["Pixel, for a page", pixel(postbackUrl(origin, config))],
     ["Server, with curl", curl(url, fields)],
     ["Server, in Python", python(url, fields)],
@@ -30,6 +33,12 @@ function fieldsOf({ pbk, parameter_aliases: aliases = {} }, texts) {
     Object.keys(aliases).find((name) => aliases[name] === parameter) ?? parameter;
   const given = Object.entries(texts).filter(([, text]) => text);
   return [["pbk", pbk], ...given.map(([parameter, text]) => [nameOf(parameter), text])];
+}
+
+// Its names are the API's: without `transaction_id` the script adds one.
+function byScript({ pbk }) {
+  const fields = [["pbk", pbk], ...Object.entries(PLACEHOLDERS).slice(1)];
+  return `tracker("conversion", {\n${inLines(fields, "  ")}\n});`;
 }
 
 function pixel(url) {
