@@ -1,12 +1,13 @@
 """Errors that become answers, which only `tracker/web` makes.
 
 A message names the field and the rule. It reveals nothing internal, and may change. Programs read
-the code in `X-Error-Code`.
+`X-Error-Code`, `X-Error-Reason` and `X-Error-Field`.
 """
 
+import re
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import ClassVar, Final
+from typing import ClassVar, Final, Self
 
 
 class ErrorCode(StrEnum):
@@ -42,7 +43,20 @@ class ErrorCode(StrEnum):
     VERSION_NOT_SUPPORTED = "version_not_supported"
 
 
+class ErrorReason(StrEnum):
+    """The values of `X-Error-Reason`, on answers with `bad_request`. None is ever renamed."""
+
+    REQUIRED = "required"
+    UNKNOWN_FIELD = "unknown_field"
+    INVALID_VALUE = "invalid_value"
+    LIMIT_REACHED = "limit_reached"
+
+
 CODE_HEADER: Final = "X-Error-Code"
+REASON_HEADER: Final = "X-Error-Reason"
+FIELD_HEADER: Final = "X-Error-Field"
+
+_FIELD = re.compile(r"([\w.:\[\]-]{1,128}): ", re.ASCII)
 
 
 class TrackerError(Exception):
@@ -64,9 +78,11 @@ class TrackerError(Exception):
         if code is not None:
             self.code = code
 
-    def set_message(self, message: str) -> None:
+    def with_message(self, message: str) -> Self:
+        """Return this error, with another message."""
         self.message = message
         self.args = (message,)
+        return self
 
     @property
     def all_headers(self) -> dict[str, str]:
@@ -78,6 +94,35 @@ class BadRequest(TrackerError):
 
     status = 400
     code = ErrorCode.BAD_REQUEST
+
+    reason: ClassVar = ErrorReason.INVALID_VALUE
+
+    @property
+    def all_headers(self) -> dict[str, str]:
+        headers = super().all_headers
+        if self.code is ErrorCode.BAD_REQUEST:
+            headers[REASON_HEADER] = self.reason
+        if field := _FIELD.match(self.message):
+            headers[FIELD_HEADER] = field[1]
+        return headers
+
+
+class Required(BadRequest):
+    """A field that is missing."""
+
+    reason = ErrorReason.REQUIRED
+
+
+class UnknownField(BadRequest):
+    """A field or parameter that does not exist."""
+
+    reason = ErrorReason.UNKNOWN_FIELD
+
+
+class LimitReached(BadRequest):
+    """An account, or an object, that has as many of something as it may."""
+
+    reason = ErrorReason.LIMIT_REACHED
 
 
 class Unauthorized(TrackerError):

@@ -17,7 +17,7 @@ from tracker.access.key_family import KeyFamily, valid_filter
 from tracker.access.key_uses import KeyUses
 from tracker.access.principal import OPERATOR, Actor, ActorKind, Principal
 from tracker.clock import now
-from tracker.errors import BadRequest, ErrorCode, NotFound, Unauthorized
+from tracker.errors import ErrorCode, LimitReached, NotFound, Unauthorized
 from tracker.ids import new_id, new_secret, secret_digest
 from tracker.stores.batch import Batch
 from tracker.stores.cache.trusted_memory import TrustedMemory, publish_changes
@@ -133,7 +133,7 @@ class ApiKeys:
         """Create a key for `maker`. Raises BadRequest if the account has MAX_VALID_KEYS."""
         owner, limit = maker.account_id, MAX_VALID_KEYS
         if not await has_room(self._database, "api_keys", owner, limit, session, valid_filter()):
-            raise BadRequest(f"name: at most {limit} keys that are valid; revoke one first")
+            raise LimitReached(f"name: at most {limit} keys that are valid; revoke one first")
         return await self.create(owner, name, scopes, expires_at, maker.actor, session)
 
     async def principals_of(self, key_ids: Sequence[UUID]) -> dict[UUID, Principal]:

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from tracker.access.principal import Actor
 from tracker.access.roles import Role
 from tracker.clock import now
-from tracker.errors import BadRequest, ErrorCode, NotFound
+from tracker.errors import ErrorCode, LimitReached, NotFound
 from tracker.ids import new_id, new_secret, secret_digest
 from tracker.stores.mongodb.account_lock import has_room
 from tracker.stores.mongodb.database import MongoDB
@@ -83,7 +83,7 @@ class Invitations:
             self._database, "invitations", new.account_id, MAX_OPEN_INVITATIONS, session, _open({})
         ):
             rule = f"has {MAX_OPEN_INVITATIONS} open invitations, which is the limit"
-            raise BadRequest(f"account_id: {rule}")
+            raise LimitReached(f"account_id: {rule}")
         stored = {**as_document(invitation), "sha256": secret_digest(token)}
         await self._invitations.insert_one(stored, session=session)
         return invitation, token

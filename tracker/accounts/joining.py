@@ -20,7 +20,7 @@ from tracker.accounts.membership import member_object
 from tracker.accounts.people import Person
 from tracker.accounts.sign_in import WRONG_CREDENTIALS, SigningIn
 from tracker.accounts.sign_in_limit import SignInLimit
-from tracker.errors import BadRequest, Unauthorized
+from tracker.errors import BadRequest, Required, Unauthorized
 from tracker.stores.mongodb.transaction import MongoSession, run_in_transaction
 from tracker.syntax.email import normal_email
 
@@ -127,7 +127,7 @@ class Joining:
         self, token: str, invitation: Invitation, email: str, form: JoinForm, client: SessionClient
     ) -> Person:
         if not form.name:
-            raise BadRequest("name: required")
+            raise Required("name: required")
         name = form.name
         await self._check_new_password(form, invitation)
         hashed = await self._identity.passwords.hash(form.password)
@@ -208,7 +208,7 @@ def _email(invitation: Invitation, form: JoinForm) -> str:
     """Return the e-mail of the joining person."""
     if form.email is None:
         if invitation.email is None:
-            raise BadRequest("email: required")
+            raise Required("email: required")
         return invitation.email
     email = normal_email("email", form.email)
     if invitation.email not in (None, email):

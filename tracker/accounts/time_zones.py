@@ -33,7 +33,7 @@ from tracker.calendar import (
     is_zone,
 )
 from tracker.clock import now
-from tracker.errors import BadRequest, NotFound
+from tracker.errors import BadRequest, LimitReached, NotFound
 from tracker.stores.mongodb.database import MongoDB
 from tracker.stores.mongodb.reads import MongoReads
 from tracker.stores.mongodb.transaction import MongoSession, run_in_transaction
@@ -83,7 +83,7 @@ class AccountZones(msgspec.Struct, frozen=True, kw_only=True):
         if zone == begun.zone:
             return begun
         if len(begun.earlier) >= MAX_CHANGES:
-            raise BadRequest(f"time_zone: has changed {MAX_CHANGES} times, which is the most")
+            raise LimitReached(f"time_zone: has changed {MAX_CHANGES} times, which is the most")
         first = begun.calendar.day_of(at) + timedelta(days=1)
         last = EarlierZone(zone=begun.zone, until=first.isoformat())
         return replace(begun, zone=zone, earlier=(*begun.earlier, last))

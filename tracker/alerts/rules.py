@@ -14,7 +14,7 @@ from msgspec import UNSET, Meta, UnsetType, field
 from pymongo import ReturnDocument
 
 from tracker.clock import iso
-from tracker.errors import BadRequest, NotFound
+from tracker.errors import LimitReached, NotFound
 from tracker.reports.api.figures import MeasureName
 from tracker.reports.api.filters import ReportFilters, check_dimension
 from tracker.reports.api.groups import GroupByIn
@@ -105,7 +105,7 @@ class Rules:
         """Store a rule. Raises BadRequest if the account has MAX_OF_ACCOUNT."""
         most, account_id = MAX_OF_ACCOUNT, rule.account_id
         if not await has_room(self._database, self._collection, account_id, most, session):
-            raise BadRequest(f"rule: an account has at most {most} {self._collection}")
+            raise LimitReached(f"rule: an account has at most {most} {self._collection}")
         await self._rules.insert_one(as_document(rule), session=session)
 
     async def replace(self, rule: Rule, session: MongoSession) -> None:

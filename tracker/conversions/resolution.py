@@ -14,7 +14,7 @@ from tracker.conversions.event_config import EventConfig, PayoutType
 from tracker.conversions.postbacks.aliases import with_aliases, with_similar_status
 from tracker.conversions.postbacks.parameters import ConversionParameters
 from tracker.conversions.postbacks.words import Meaning, Meanings, meaning_of
-from tracker.errors import BadRequest, NotFound
+from tracker.errors import BadRequest, NotFound, Required
 from tracker.journal.partitions import partition_of_transaction_id
 from tracker.stores.redis import keys
 from tracker.syntax.currency import checked_currency
@@ -116,7 +116,7 @@ def lacks_value(config: EventConfig | None, value: object, reported: Reported = 
 
 
 def value_required() -> BadRequest:
-    return BadRequest("value: required, because the payout type is RevShare")
+    return Required("value: required, because the payout type is RevShare")
 
 
 def currency_of(

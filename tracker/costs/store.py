@@ -10,7 +10,7 @@ import msgspec
 from tracker.access.principal import Actor
 from tracker.accounts import parameters
 from tracker.clock import now
-from tracker.errors import BadRequest
+from tracker.errors import LimitReached
 from tracker.reports.costs.entries import PeriodCost, cost_of, of_period
 from tracker.reports.rollups.money import billionths, decimal_of_billionths
 from tracker.stores.mongodb.account_lock import lock_account
@@ -77,7 +77,7 @@ class Costs:
             of_account = {"account_id": account_id}
             stored = await self._costs.count_documents(of_account, session=session)
             if stored + len(new) > MAX_OF_ACCOUNT:
-                raise BadRequest(f"rows: an account has at most {MAX_OF_ACCOUNT:,} costs")
+                raise LimitReached(f"rows: an account has at most {MAX_OF_ACCOUNT:,} costs")
             mark = {"$set": {"has_costs": True}}
             accounts = self._database["accounts"]
             await accounts.update_one({"_id": account_id}, mark, session=session)

@@ -116,7 +116,7 @@ class SourceApis:
             if not webhooks.allows_private:
                 await check_addresses(host, webhooks.dns.resolve)
         except BadRequest as error:
-            raise BadRequest(error.message.replace(FIELD, "api.url")) from None
+            raise error.with_message(error.message.replace(FIELD, "api.url")) from None
         return HttpApi(self._http, url, source.key_headers(key), source.key_parameters(key))
 
     def close(self) -> None:

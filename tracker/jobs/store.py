@@ -15,7 +15,7 @@ import msgspec
 from pymongo import ReturnDocument
 
 from tracker.clock import now
-from tracker.errors import BadRequest
+from tracker.errors import BadRequest, LimitReached
 from tracker.loops import cancel_and_wait
 from tracker.stores.mongodb.account_lock import has_room, run_in_turn
 from tracker.stores.mongodb.database import MongoDB
@@ -96,7 +96,7 @@ class Jobs(Generic[J]):
 
         async def create(session: MongoSession) -> None:
             if not await has_room(self._database, self._name, new.account_id, self.most, session):
-                raise BadRequest(f"{self._name}: at most {self.most}; {self.remedy}")
+                raise LimitReached(f"{self._name}: at most {self.most}; {self.remedy}")
             await self._check_working(new, new.state, session)
             await self._jobs.insert_one(as_document(new), session=session)
 

@@ -14,7 +14,7 @@ import msgspec
 
 from tracker.access.principal import Actor
 from tracker.clock import now
-from tracker.errors import BadRequest, NotFound
+from tracker.errors import LimitReached, NotFound
 from tracker.ids import new_secret, secret_digest
 from tracker.stores.mongodb.account_lock import has_room
 from tracker.stores.mongodb.database import MongoDB
@@ -72,7 +72,7 @@ class Shares:
         """
         limit, account_id = MAX_OF_ACCOUNT, share.account_id
         if not await has_room(self._database, "shares", account_id, limit, session, _NOT_REVOKED):
-            raise BadRequest(f"share: an account has at most {MAX_OF_ACCOUNT}; revoke one first")
+            raise LimitReached(f"share: an account has at most {MAX_OF_ACCOUNT}; revoke one first")
         token = new_secret("", _TOKEN_BYTES)
         stored = {**as_document(share), "sha256": secret_digest(token)}
         await self._shares.insert_one(stored, session=session)

@@ -7,7 +7,7 @@ from uuid import UUID
 import msgspec
 
 from tracker.clock import now
-from tracker.errors import BadRequest
+from tracker.errors import LimitReached
 from tracker.ids import new_id
 from tracker.stores.mongodb.account_lock import has_room
 from tracker.stores.mongodb.database import MongoDB
@@ -39,7 +39,7 @@ class Views:
     async def create(self, account_id: UUID, name: str, query: str, session: MongoSession) -> View:
         """Store a view and return it. Raises BadRequest if the account has MAX_OF_ACCOUNT."""
         if not await has_room(self._database, "views", account_id, MAX_OF_ACCOUNT, session):
-            raise BadRequest(f"view: an account has at most {MAX_OF_ACCOUNT}; delete one first")
+            raise LimitReached(f"view: an account has at most {MAX_OF_ACCOUNT}; delete one first")
         view = View(id=new_id(), account_id=account_id, name=name, query=query, created_at=now())
         await self._views.insert_one(as_document(view), session=session)
         return view

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from tracker.errors import CODE_HEADER, ErrorCode
+from tracker.errors import CODE_HEADER, FIELD_HEADER, REASON_HEADER, ErrorCode, ErrorReason
 from tracker.ids import SLUG_RULE
 from tracker.web.limits import MAX_BODY_BYTES
 
@@ -52,6 +52,8 @@ _HEADERS = {
         "The id that was sent, if it is valid, else a new one. It is logged.", TEXT
     ),
     CODE_HEADER: header("The kind of error, for programs.", TEXT | {"enum": list(ErrorCode)}),
+    REASON_HEADER: header("The rule, with `bad_request`.", TEXT | {"enum": list(ErrorReason)}),
+    FIELD_HEADER: header("The field, where the error is of one.", TEXT),
     "X-RateLimit-Limit": header("Requests allowed in the window.", _COUNT),
     "X-RateLimit-Remaining": header("Requests left in the window.", _COUNT),
     "X-RateLimit-Reset": header("End of the window, in seconds since the Unix epoch.", _COUNT),
@@ -84,6 +86,7 @@ RETRY_AFTER = _refs("Retry-After")
 _ERROR_CODE = _refs(CODE_HEADER)
 
 _STATUS_HEADERS = {
+    400: _refs(REASON_HEADER, FIELD_HEADER),
     401: _refs("WWW-Authenticate"),
     429: RETRY_AFTER,
     503: RETRY_AFTER | _refs("X-Report-Progress"),

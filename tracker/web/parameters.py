@@ -21,7 +21,7 @@ from msgspec.inspect import (
     type_info,
 )
 
-from tracker.errors import BadRequest
+from tracker.errors import BadRequest, Required, UnknownField
 from tracker.ids import UUID_RULE, parse_id
 from tracker.syntax.strict_json import parse_json
 from tracker.web.limits import MAX_PARAMETERS, MAX_QUOTED_NAME_CHARACTERS
@@ -36,7 +36,10 @@ _BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
 
 _AT_PATH = re.compile(r"(.*) - at `\$\.?(.*)`\Z", re.DOTALL)
 _FIELD_ERROR = re.compile(r"Object (contains unknown|missing required) field `(.*)`\Z", re.DOTALL)
-_FIELD_RULES = {"contains unknown": "unknown field", "missing required": "required"}
+_FIELD_RULES = {
+    "contains unknown": ("unknown field", UnknownField),
+    "missing required": ("required", Required),
+}
 _PATH_STEPS = re.compile(r"\[[^\]]*\]|[^.\[]+")
 _QUOTED_TYPES = re.compile(r"`([^`]*)`(?: with a timezone component)?")
 _LENGTH = re.compile(r"`(\w+)` of length ([<>])= ([0-9]+)")
@@ -107,19 +110,19 @@ def parse_query(kind: type[Kind], raw: str) -> Parsed[Kind]:
     except BadRequest as error:
         # Repeated names have no index.
         if match := _NUMBERED.match(error.message):
-            raise BadRequest(match[1] + match[2]) from None
+            raise error.with_message(match[1] + match[2]) from None
         raise
 
 
 def _unknown(name: str, types: Mapping[str, set[type]]) -> BadRequest:
     """Return the error of an unknown name, with the closest name or all."""
     if name == "page" and "cursor" in types:
-        return BadRequest("page: this list is paged by cursor")
+        return UnknownField("page: this list is paged by cursor")
     quoted = name[:MAX_QUOTED_NAME_CHARACTERS] or '""'
     plain = {_plain(known): known for known in (_ACCOUNT_NAMES[0], *types)}
     near = get_close_matches(_plain(quoted), plain, n=1)
     hint = f"did you mean {plain[near[0]]}?" if near else f"known are {', '.join(plain.values())}"
-    return BadRequest(f"{quoted}: unknown parameter; {hint}")
+    return UnknownField(f"{quoted}: unknown parameter; {hint}")
 
 
 def _plain(name: str) -> str:
@@ -191,7 +194,7 @@ def _collected(kind: Any, fields: Mapping[str, Any], path: str = "") -> dict[str
             found.setdefault(beginning, []).append((name[len(beginning) :], value))
             continue
         if name in types and name.endswith(":"):
-            raise BadRequest(f"{path}{name}: unknown field")
+            raise UnknownField(f"{path}{name}: unknown field")
         inner = [one for one in union_types(types.get(name)) if isinstance(one, StructType)]
         if inner and isinstance(value, dict):
             value = _collected(inner[0], value, f"{path}{name}.")
@@ -214,17 +217,18 @@ def _convert(kind: type[Kind], fields: Mapping[str, Any]) -> Kind:
         if error.__cause__ is not None:  # raised by a struct's own check
             rule, path = _split_path(str(error))
             raise BadRequest(_join_path(path, rule)) from None
-        raise BadRequest(_message(kind, str(error))) from None
+        raise _refusal(kind, str(error)) from None
 
 
-def _message(kind: type[msgspec.Struct], text: str) -> str:
+def _refusal(kind: type[msgspec.Struct], text: str) -> BadRequest:
     text, path = _split_path(text)
     if match := _FIELD_ERROR.match(text):
-        return f"{_join_path(path, match[2])}: {_FIELD_RULES[match[1]]}"
+        rule, kind_of_error = _FIELD_RULES[match[1]]
+        return kind_of_error(f"{_join_path(path, match[2])}: {rule}")
     rule = _rule(text)
     if text.startswith("Invalid enum value"):
         rule = f"must be {' or '.join(_choices(kind, path))}"
-    return f"{path.replace('[...]', '') or 'body'}: {rule}"
+    return BadRequest(f"{path.replace('[...]', '') or 'body'}: {rule}")
 
 
 def _split_path(text: str) -> tuple[str, str]:

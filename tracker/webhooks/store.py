@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from pymongo import ReturnDocument
 
 from tracker.clock import now
-from tracker.errors import BadRequest
+from tracker.errors import BadRequest, LimitReached
 from tracker.ids import new_id
 from tracker.stores.mongodb.account_lock import has_room, run_in_turn
 from tracker.stores.mongodb.database import MongoDB
@@ -135,7 +135,7 @@ class Webhooks:
     async def _insert(self, webhook: Webhook, session: MongoSession) -> None:
         limit, account_id = MAX_WEBHOOKS_PER_ACCOUNT, webhook.account_id
         if not await has_room(self._database, "webhooks", account_id, limit, session):
-            raise BadRequest(f"account_id: has {limit} webhooks, which is the limit")
+            raise LimitReached(f"account_id: has {limit} webhooks, which is the limit")
         await self._webhooks.insert_one(as_document(webhook), session=session)
 
     async def find(self, webhook_id: UUID) -> Webhook | None:

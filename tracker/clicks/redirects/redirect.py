@@ -25,7 +25,7 @@ from tracker.clicks.redirects.redirection import (
 from tracker.clicks.redirects.response import Continuation, Recording
 from tracker.clicks.visit import Visit
 from tracker.clock import iso, moment, now_ms
-from tracker.errors import BadRequest, MethodNotAllowed, NotFound
+from tracker.errors import MethodNotAllowed, NotFound, Required
 from tracker.ids import SLUG, new_click_id
 from tracker.journal.journal import Journal
 from tracker.links.cache import LinkCache
@@ -295,5 +295,5 @@ def _slug(visit: Visit) -> str:
         return visit.slug
     slug = parameter(visit.query, "s")
     if not slug:
-        raise BadRequest("s: required: the slug of a short link")
+        raise Required("s: required: the slug of a short link")
     return slug

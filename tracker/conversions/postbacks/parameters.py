@@ -25,7 +25,7 @@ from tracker.conversions.postbacks.fields import (
 )
 from tracker.conversions.postbacks.times import parse_moment
 from tracker.conversions.postbacks.words import MAX_WORD_CHARACTERS, plain_word
-from tracker.errors import BadRequest
+from tracker.errors import BadRequest, Required
 from tracker.ids import parse_id
 from tracker.syntax.strict_json import is_deeper, parse_json
 from tracker.syntax.unfilled import is_filler, unfilled
@@ -79,7 +79,7 @@ def checked_parameters(fields: Fields) -> ConversionParameters:
         others = {name: value for name, value in fields.items() if name not in NAMES}
     pbk, click_id, value = fields.get("pbk"), fields.get("click_id"), fields.get("value")
     if pbk is None and click_id is None:
-        raise BadRequest("pbk or click_id: at least one is required")
+        raise Required("pbk or click_id: at least one is required")
     return ConversionParameters(
         pbk=None if pbk is None else _text("pbk", pbk, MAX_PBK_CHARACTERS),
         click_id=None if click_id is None else _click_id("click_id", click_id),

@@ -11,7 +11,7 @@ from msgspec import UNSET, Meta, UnsetType
 from tracker.access.audit import AuditAction, AuditObject, FieldChange
 from tracker.access.principal import ActorKind
 from tracker.conversions.conversion import Correction
-from tracker.errors import BadRequest, ErrorCode, NotFound, TrackerError
+from tracker.errors import BadRequest, ErrorCode, NotFound, Required, TrackerError
 from tracker.feeds.api.conversion_schema import ConversionDetail, ListedConversion
 from tracker.feeds.api.conversions import detail, listed
 from tracker.feeds.api.correction_schema import (
@@ -220,5 +220,5 @@ def _only(ids: Collection[int]) -> int:
     if not ids:
         raise NotFound("conversion: not found")
     if len(ids) > 1:
-        raise BadRequest("event: required; conversions of several event configurations have the id")
+        raise Required("event: required; conversions of several event configurations have the id")
     return next(iter(ids))

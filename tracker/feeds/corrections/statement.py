@@ -19,7 +19,7 @@ from tracker.conversions.corrections.status import Status
 from tracker.conversions.document import COUNTED, ConversionDocument
 from tracker.conversions.postbacks.parameters import checked_value
 from tracker.conversions.restating import change_of, changes_of, restated
-from tracker.errors import BadRequest
+from tracker.errors import BadRequest, LimitReached
 from tracker.ids import new_id
 
 CORRECTING: Final = "correcting"
@@ -59,7 +59,7 @@ def correction_of(
     stated = {name: _checked(name, value) for name, value in fields.items()}
     _check_refund({**before, **stated})
     if len(before.get("changes", ())) >= MAX_CHANGES:
-        raise BadRequest(f"conversion: has {MAX_CHANGES} changes, the most that are kept")
+        raise LimitReached(f"conversion: has {MAX_CHANGES} changes, the most that are kept")
     latest = max(one["at"] for one in changes_of(before))
     return Correction(
         id=new_id().bytes,

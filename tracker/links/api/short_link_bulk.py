@@ -168,5 +168,5 @@ def _fields(call: _Call, sent: Mapping[str, Any], link: Link) -> dict[str, Any]:
     try:
         check_options(replace(link, **fields))
     except BadRequest as error:
-        raise BadRequest(f"{error.message}: short link {link.id}") from None
+        raise error.with_message(f"{error.message}: short link {link.id}") from None
     return {**fields, "tags": tags}

@@ -61,7 +61,7 @@ async def _check_all_new(services: LinkServices, body: CreateShortLinks) -> None
         try:
             await check_targets(services, one)
         except BadRequest as error:
-            raise BadRequest(f"{at}{error.message}") from None
+            raise error.with_message(f"{at}{error.message}") from None
         if one.slug is not None and (one.domain_id, one.slug) in seen:
             raise BadRequest(f"{at}slug: repeated in this request")
         seen.add((one.domain_id, one.slug))
@@ -260,7 +260,7 @@ async def _new_links(call: LinkCall[Any, Any], sent: Mapping[str, NewShortLink])
         try:
             new.append(new_link(call.account_id, one, fields, domain))
         except BadRequest as error:
-            raise BadRequest(f"{at}{error.message}") from None
+            raise error.with_message(f"{at}{error.message}") from None
     return new
 
 

@@ -3,7 +3,7 @@
 Only proven domains may have one: strangers' names would cause endless requests.
 """
 
-from tracker.errors import BadRequest, NotFound
+from tracker.errors import NotFound, Required
 from tracker.links.hostnames import canonical_hostname
 from tracker.syntax.url import parameter
 from tracker.web.handler import Handler
@@ -20,7 +20,7 @@ class TlsAsk(Handler):
         """Raises BadRequest without a host, NotFound unless it is proven."""
         host = parameter(self.request.query, "domain")
         if not host:
-            raise BadRequest("domain: required: the host a certificate is wanted for")
+            raise Required("domain: required: the host a certificate is wanted for")
         name = canonical_hostname(host)
         domain = await self.services.domains.by_name(name, self.client_address()) if name else None
         if domain is None or not domain.verified:

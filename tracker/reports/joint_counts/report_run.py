@@ -152,8 +152,7 @@ class ReportRun:
         except (BadRequest, Unavailable) as error:
             rule = error.message.removeprefix("report: ")
             hint = "" if name in _ALWAYS or not isinstance(error, TooSlow) else ", or leave it out"
-            error.set_message(f"{name}: {rule}{hint}")
-            raise
+            raise error.with_message(f"{name}: {rule}{hint}") from None
         except OverflowError:
             raise self.no_days(name) from None
         finally:

@@ -50,7 +50,8 @@ session's cookie instead, with the scopes of the person's role and a limit of it
 
 `accountId` and `account_id` are two spellings of one field: both are accepted everywhere, in bodies
 and in queries. Every error has the body `{"error": "<message>"}`, which names the field and the
-rule, and the header `X-Error-Code`, for programs.
+rule, and the header `X-Error-Code`, for programs; with `bad_request` also `X-Error-Reason`, and
+`X-Error-Field` where one field is at fault.
 """
 
 

@@ -116,4 +116,4 @@ def _at(path: str) -> Iterator[None]:
     try:
         yield
     except BadRequest as error:
-        raise BadRequest(f"{path}: {error.message}") from None
+        raise error.with_message(f"{path}: {error.message}") from None
