@@ -8,7 +8,6 @@ from tracker.clicks.document import ClickDocument
 from tracker.stores.mongodb.database import MongoDB
 from tracker.stores.mongodb.documents import StoredId, stored_ids, with_byte_ids
 
-MAX_NAMED: Final = 1000
 MAX_CHILDREN: Final = 500
 
 
@@ -30,18 +29,6 @@ class Clicks:
         rows.batch_size(len(wanted) + 1)
         found: list[Any] = await rows.to_list(len(wanted) + 1)
         return {row["_id"]: row for row in found}
-
-    async def named_as_parents(self, ids: Collection[bytes]) -> Collection[bytes]:
-        """Return those of these clicks that stored ones name as parents, or all beyond MAX_NAMED.
-
-        One range is read, as for conversions (`conversions/store`).
-        """
-        if not ids:
-            return []
-        first, last = stored_ids((min(ids), max(ids)))
-        between = {"parent_id": {"$gte": first, "$lte": last}}
-        rows = await self._clicks.find(between, {"_id": 0, "parent_id": 1}).to_list(MAX_NAMED)
-        return ids if len(rows) == MAX_NAMED else {row["parent_id"] for row in rows} & {*ids}
 
     async def children(self, ids: Collection[bytes], after: bytes = bytes(16)) -> list[bytes]:
         """Return the first clicks after an id that name one of these as their parent."""

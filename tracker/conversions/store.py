@@ -3,7 +3,7 @@
 import contextlib
 from collections.abc import Collection
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 from pymongo.errors import DuplicateKeyError
@@ -32,6 +32,13 @@ from tracker.stores.mongodb.transaction import MongoSession
 MAX_PENDING_READ: Final = 500
 MAX_OVERDUE_READ: Final = 200
 MAX_AWAITED_READ: Final = 1000
+
+
+class Awaited(NamedTuple):
+    """Clicks that pending conversions wait for, and those that clicks name as parents."""
+
+    by_conversions: Collection[bytes]
+    by_children: Collection[bytes]
 
 
 class Conversions:
@@ -108,20 +115,30 @@ class Conversions:
             async for row in rows
         }
 
-    async def awaited(self, click_ids: Collection[bytes]) -> Collection[bytes]:
-        """Return the clicks that pending conversions wait for, or all beyond MAX_AWAITED_READ.
+    async def awaited(self, click_ids: Collection[bytes]) -> Awaited:
+        """Return those of these clicks that others wait for, or all beyond MAX_AWAITED_READ.
 
         The ids of a batch are from one time, and few pending conversions name a click of that time.
-        So one range is read: to search for 16,000 ids takes 6 ms, half of it MongoDB's.
+        So one range is read: to search for 16,000 ids takes 6 ms, half of it MongoDB's. In one
+        query, because a further one would take each batch some 0.4 ms.
         """
         if not click_ids:
-            return []
+            return Awaited([], [])
         first, last = stored_ids((min(click_ids), max(click_ids)))
-        between = {"click_id": {"$gte": first, "$lte": last}, "status": Attribution.PENDING}
-        rows = await self._conversions.find(between, ["click_id"]).to_list(MAX_AWAITED_READ)
-        if len(rows) == MAX_AWAITED_READ:
-            return click_ids
-        return {row["click_id"] for row in rows}.intersection(click_ids)
+        times = {"$gte": first, "$lte": last}
+        children = _ids({"parent_id": times}, "parent_id")
+        stages = [
+            *_ids({"click_id": times, "status": Attribution.PENDING}, "click_id"),
+            {"$unionWith": {"coll": "clicks", "pipeline": children}},
+        ]
+        rows = await self._conversions.aggregate(stages).to_list(2 * MAX_AWAITED_READ)
+        by_name = ([row[name] for row in rows if name in row] for name in ("click_id", "parent_id"))
+        return Awaited(
+            *(
+                click_ids if len(ids) == MAX_AWAITED_READ else {*ids}.intersection(click_ids)
+                for ids in by_name
+            )
+        )
 
     async def pending(
         self, click_ids: Collection[bytes], after: int = 0
@@ -161,3 +178,8 @@ class Conversions:
         due = {"tell_at": {"$lte": at}, "status": Attribution.PENDING}
         found = self._conversions.find(due).sort("tell_at", 1).limit(MAX_OVERDUE_READ)
         return [row async for row in found]
+
+
+def _ids(matching: dict[str, Any], name: str) -> list[dict[str, Any]]:
+    shown = {"$project": {"_id": 0, name: 1}}
+    return [{"$match": matching}, {"$limit": MAX_AWAITED_READ}, shown]

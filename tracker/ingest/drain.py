@@ -101,9 +101,10 @@ class Drain:
         stored = await self._clicks.find(others, ["parent_id"])
         # The ids in the documents already have the driver's type.
         own = [one["_id"] for one in documents.values()]
-        await self._settle([*own, *stored])
+        awaited = await self._events.awaited([*own, *stored])
+        await self._settle(awaited.by_conversions)
         children |= {key for key, one in (of_events | stored).items() if "parent_id" in one}
-        await self._parents.join(own, children, write_set.clicks)
+        await self._parents.join(awaited.by_children, children, write_set.clicks)
         await release_claims(self._redis, events, self._partitions)
 
     async def notify_overdue(self) -> int:
@@ -244,7 +245,6 @@ class Drain:
 
     async def _settle(self, click_ids: Collection[bytes]) -> None:
         """Join the pending events of these stored clicks."""
-        click_ids = await self._events.awaited(click_ids)
         last = 0
         while pending := await self._events.pending(click_ids, after=last):
             clicks = await self._clicks.find(clicks_of(pending), CLICK_FIELDS)

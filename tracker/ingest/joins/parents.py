@@ -44,18 +44,18 @@ class Parents:
 
     async def join(
         self,
-        stored: Collection[bytes],
-        children: Iterable[bytes],
+        named: Collection[bytes],
+        children: Collection[bytes],
         new: Iterable[ClickDocument],
     ) -> None:
-        """Find the parents of stored `children`, and the children of the `stored` clicks.
+        """Find the parents of stored `children`, and the children of the stored clicks `named`.
 
         Those of the `new` ones that were stored with the links of their parents lack nothing.
         """
-        children = set(children)
-        named = await self._clicks.named_as_parents(stored)
-        complete = {one["_id"] for one in new if PARENT_LINK in one} if children or named else set()
-        await self._join(children - complete)
+        if not children and not named:
+            return
+        complete = {one["_id"] for one in new if PARENT_LINK in one}
+        await self._join({*children} - complete)
         last = bytes(16)
         while found := await self._clicks.children(named, after=last):
             await self._join(set(found) - complete)
