@@ -73,7 +73,7 @@ class Client:
         try:
             writer.write(request)
             answer = await reader.readuntil(b"\r\n\r\n")
-            if b"text/event-stream" in answer:
+            if b"text/event-stream" in answer and not request.startswith(b"HEAD "):
                 return answer + await reader.readuntil(b"\n\n\r\n") + _LAST_CHUNK
             return answer + await reader.read()
         finally:

@@ -77,9 +77,9 @@ async def test_errors_before_any_handler_have_the_same_shape(
 @each_case(
     "method, path, allowed",
     [
-        ("PUT", "/api/short-links", "GET, POST"),
-        ("TRACE", "/api/short-links", "GET, POST"),
-        ("POST", "/api/short-links/x", "GET, PATCH, DELETE"),
+        ("PUT", "/api/short-links", "GET, HEAD, POST"),
+        ("TRACE", "/api/short-links", "GET, HEAD, POST"),
+        ("POST", "/api/short-links/x", "GET, HEAD, PATCH, DELETE"),
         ("PROPFIND", "/api/short-links/bulk", "POST, PATCH"),
         ("POST", "/healthz", "GET, HEAD"),
         ("POST", "/readyz", "GET, HEAD"),

@@ -150,6 +150,9 @@ async def test_a_request_that_breaks_a_rule_is_refused_and_changes_nothing(
     ):
         sent = {} if refusal.key is None else {"Authorization": f"Bearer {refusal.key}"}
         sent["X_Request_Id"] = "known-id"
+        if endpoint.method == "GET":
+            head = await world.client.request("HEAD", refusal.path, sent)
+            assert (head.status, head.body) == (refusal.status, b"")
         response = await world.client.request(endpoint.method, refusal.path, sent, refusal.body)
         assert (response.status, response.error[: len(refusal.error)]) == refusal[3:], refusal
         assert refusal.status != 404 or response.error.endswith(": not found")
@@ -199,6 +202,12 @@ async def test_a_good_request_is_answered_as_described_and_is_in_the_audit_log_o
     assert response.headers["Content-Type"] == (own.name if own else "application/json") + charset
     if own is None:
         check_values(response.json())
+    if endpoint.method == "GET":
+        head = await world.client.request("HEAD", request.path, {"Authorization": f"Bearer {key}"})
+        assert (head.status, head.body) == (200, b"")
+        assert set(head.headers) == set(response.headers) - {"Transfer-Encoding"}
+        for name in ("Content-Type", "Content-Disposition", "ETag", "Vary", "Cache-Control"):
+            assert head.headers.get(name) == response.headers.get(name)
     entries = await world.services.stores.mongodb["audit"].find().to_list(None)
     name = f"{endpoint.method} {endpoint.path}"
     assert len(entries) == (0 if endpoint.method == "GET" or name in UNAUDITED else 1), entries

@@ -1,6 +1,7 @@
 """The handlers of endpoints: their common base, and the handler of public endpoints."""
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 import msgspec
@@ -26,7 +27,8 @@ class EndpointHandler(Handler):
         self, process: WebProcess, incoming: IncomingBody, endpoints: Mapping[str, Endpoint]
     ) -> None:
         first = next(iter(endpoints.values()))
-        super().initialize(process, incoming, first.path, tuple(endpoints))
+        answered = [(one, "HEAD") if one == "GET" else (one,) for one in endpoints]
+        super().initialize(process, incoming, first.path, tuple(chain(*answered)))
         self.room = first.room
         self.endpoints = endpoints
 
@@ -34,11 +36,12 @@ class EndpointHandler(Handler):
         async with TimeLimits(self.web.mongodb.database):
             await self.run_endpoint(self.endpoint, path)
 
-    get = post = put = patch = delete = _run
+    get = head = post = put = patch = delete = _run
 
     @property
     def endpoint(self) -> Endpoint:
-        return self.endpoints[self.request.method or ""]
+        method = self.request.method or ""
+        return self.endpoints["GET" if method == "HEAD" else method]
 
     async def run_endpoint(self, endpoint: Endpoint, path: Sequence[str]) -> None:
         """Answer the request. Raises NotImplementedError: handlers override it."""

@@ -87,8 +87,9 @@ class EventStreamAnswer:
     async def _write(self, opened: OpenStream) -> None:
         try:
             await self._put(f"retry: {RETRY_MS}\n\n".encode())
-            async for event in opened:
-                await self._put(event.text)
+            if self._handler.request.method != "HEAD":
+                async for event in opened:
+                    await self._put(event.text)
             await self._handler.finish()
         except StreamClosedError:
             self._disconnected.set()

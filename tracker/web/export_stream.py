@@ -102,6 +102,8 @@ class ExportStream:
             async for rows in found:
                 await self._call.web.pacing.wait_turn()
                 await self._put(encoder.head, encoder.encode(rows))
+                if self._handler.request.method == "HEAD":  # by now it has all errors of a GET
+                    return
         await self._put(encoder.head, b"")
 
     async def _put(self, head: bytes, lines: bytes) -> None:

@@ -52,6 +52,8 @@ session's cookie instead, with the scopes of the person's role and a limit of it
 and in queries. Every error has the body `{"error": "<message>"}`, which names the field and the
 rule, and the header `X-Error-Code`, for programs; with `bad_request` also `X-Error-Reason`, and
 `X-Error-Field` where one field is at fault.
+
+HEAD is answered wherever GET is, with the same headers, but for `/api/event`, whose GET records.
 """
 
 
