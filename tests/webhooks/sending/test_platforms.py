@@ -148,13 +148,17 @@ async def test_what_is_too_old_none_of_the_platforms_or_denied_is_not_sent(
         await settle(services, sale(key, "A", at=old, received_at=now()))
         await settle(services, sale(await click(services, ad_ids={}, address="192.0.2.7"), "B"))
         await settle(services, sale(await click(services, consent="denied"), "C"))
+        asked = await click(services, consent="granted")
+        answer_later = {"_id": asked, "consent": "denied"}
+        await services.stores.mongodb["consents"].insert_one(answer_later)
+        await settle(services, sale(asked, "D"))
         await sender.burst()
         assert receiver.received == []
         ends = [(row["status"], row["attempts"][-1]["error"]) for row in await stored(services)]
         assert ends == [
             ("failed", "too old: meta takes conversions of the last 7 days"),
             ("cancelled", "not told: neither an id of meta, nor email or phone"),
-            ("cancelled", "not told: consent is denied, and meta has no field for that"),
+            *[("cancelled", "not told: consent is denied, and meta has no field for that")] * 2,
         ]
         assert (await webhook_now(services, webhook)).failing_since is None
 

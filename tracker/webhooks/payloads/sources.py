@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 from uuid import UUID
 
+from tracker.conversions.consent import consents_of
 from tracker.conversions.corrections.changes import RESTATED
 from tracker.stores.mongodb.database import MongoDB
 from tracker.webhooks.delivery import Delivery
@@ -24,6 +25,7 @@ class PayloadSources(NamedTuple):
     event_configs: Rows
     tags: Rows
     accounts: Rows
+    consents: Mapping[bytes, str]
     base_host: str
 
     def values(self, delivery: Delivery) -> MacroValues:
@@ -39,7 +41,9 @@ class PayloadSources(NamedTuple):
         if conversion.get("currency") is None:
             account = self.accounts.get(conversion["account_id"], {})
             conversion["currency"] = account.get("currency")
-        click = self.clicks.get(conversion["click_id"])
+        if (click_id := conversion["click_id"]) is not None and "consent" not in conversion:
+            conversion["consent"] = self.consents.get(click_id.bytes)
+        click = self.clicks.get(click_id)
         link = self.links.get((click or conversion).get("link_id"))
         ids = link["tags"] if link else ()
         tags = [self.tags[one]["name"] for one in ids if one in self.tags]
@@ -51,20 +55,25 @@ class PayloadLoader:
     """Loads the documents of many payloads at once."""
 
     def __init__(self, mongodb: MongoDB, base_host: str) -> None:
+        self._mongodb = mongodb
         self._database = mongodb.database
         self._base_host = base_host
 
     async def load(self, event_ids: Collection[int]) -> PayloadSources:
         conversions = await self._read("events", event_ids)
-        clicks, configs, accounts = await asyncio.gather(
-            self._read("clicks", _ids(conversions.values(), "click_id")),
+        click_ids = _ids(conversions.values(), "click_id")
+        clicks, consents, configs, accounts = await asyncio.gather(
+            self._read("clicks", click_ids),
+            consents_of(self._mongodb, [one.bytes for one in click_ids]),
             self._read("event_configs", _ids(conversions.values(), "event_config_id")),
             self._read("accounts", _ids(conversions.values(), "account_id"), ["currency"]),
         )
         known = [*conversions.values(), *clicks.values()]
         links = await self._read("links", _ids(known, "link_id"))
         tags = await self._read("tags", {tag for link in links.values() for tag in link["tags"]})
-        return PayloadSources(conversions, clicks, links, configs, tags, accounts, self._base_host)
+        return PayloadSources(
+            conversions, clicks, links, configs, tags, accounts, consents, self._base_host
+        )
 
     async def _read(
         self, collection: str, ids: Collection[Any], fields: Sequence[str] | None = None

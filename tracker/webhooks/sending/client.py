@@ -165,6 +165,7 @@ class _WebhookRequest(HTTPRequest):
             header_callback=answer.take_line,
             streaming_callback=answer.take_body,
         )
+        self.longest_answer = request.longest_answer
         self._on_written = on_written
 
     def on_written(self, _: "asyncio.Future[None]") -> None:

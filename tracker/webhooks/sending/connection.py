@@ -54,10 +54,11 @@ class ReceiverConnection(_HTTPConnection):
         return connection
 
     def data_received(self, chunk: bytes) -> None:
-        """Pass on a piece of the body. Raises HTTPInputError once MAX_BODY_BYTES have arrived."""
+        """Pass on a piece of the body. Raises HTTPInputError once there are enough."""
         super().data_received(chunk)
         self._body_bytes += len(chunk)
-        if self._body_bytes >= MAX_BODY_BYTES:
+        request: Any = self.request
+        if self._body_bytes >= request.longest_answer:
             raise HTTPInputError("enough of the body")
 
     async def headers_received(
