@@ -14,6 +14,7 @@ from tracker.clock import now_ms
 from tracker.errors import NotFound, Unavailable
 from tracker.ids import new_id
 from tracker.ingest.record import ENTRY_DECODER
+from tracker.journal.appender import USED_UP
 from tracker.journal.journal import Journal
 from tracker.links.link import CachedLink
 from tracker.links.options import LinkOptions, RedirectOptions
@@ -73,8 +74,8 @@ class LimitedLink:
                 await self.drain(client, partition)
             await asyncio.sleep(0.02)
 
-    def _answer(self, is_used_up: bool) -> Answer:
-        return closed(self._options, now_ms(), is_used_up) or "destination"
+    def _answer(self, state: int) -> Answer:
+        return closed(self._options, now_ms(), state == USED_UP) or "destination"
 
     async def _visit(self, clicks: LimitedClicks) -> str:
         waiter: asyncio.Future[Any] = asyncio.get_running_loop().create_future()

@@ -59,7 +59,7 @@ EVENT_WITHOUT_WARNINGS = (
     b'\xa49.99\xc0\xa8{"b": 2}\xa3t-1\xc4\x10aaaaaaaaaaaaaaaa\xc3\xc2'
 )
 EVENT_BYTES = b"\xdc\0\x10" + EVENT_WITHOUT_WARNINGS[1:] + b"\xc0\xc0\xc0"
-CLICK_BYTES = b"\xdc\0\x11" + CLICK_WITHOUT_COST[1:] + b"\xc0\xc0\xc0"
+CLICK_BYTES = b"\xdc\0\x12" + CLICK_WITHOUT_COST[1:] + b"\xc0\xc0\xc0\xc0"
 PAYLOAD = b"\x92" + CLICK_BYTES + EVENT_BYTES
 
 KINDS = EntryDecoder(list[Click | Conversion])
@@ -74,7 +74,7 @@ def test_records_of_a_release_that_knows_fewer_or_more_fields_are_read() -> None
     for record, known in ((CLICK, CLICK_WITHOUT_COST), (EVENT, EVENT_WITHOUT_WARNINGS)):
         assert KINDS.decode({b"1": b"\x91" + known}) == [record]
     for record, more in (
-        (CLICK, b"\xdc\0\x12" + CLICK_BYTES[3:] + b"\xa1x"),
+        (CLICK, b"\xdc\0\x13" + CLICK_BYTES[3:] + b"\xa1x"),
         (EVENT, b"\xdc\0\x11" + EVENT_BYTES[3:] + b"\xa1x"),
     ):
         assert KINDS.decode({b"1": b"\x91" + more}) == [record]

@@ -341,6 +341,9 @@ class Unanswerable:
     def is_closing(self) -> bool:
         return False
 
+    def take_body(self, end: int) -> None:
+        raise ValueError("unanswerable")
+
     def answer(self, data: bytes, keep_alive: bool) -> None:
         raise ValueError("unanswerable")
 

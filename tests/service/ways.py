@@ -21,7 +21,7 @@ from tracker.ingest.record import Record
 from tracker.journal.overflow import Overflow
 from tracker.metrics import REQUESTS
 from tracker.service.app import make_app
-from tracker.service.hot_requests import HotRequests
+from tracker.service.hot_page_clicks import AllHotRequests
 from tracker.service.http_servers import LIMITS, render_rejection
 from tracker.service.services import Services
 
@@ -31,7 +31,9 @@ WAY = "WAY0"
 _DATE = re.compile(rb"(?<=\r\nDate: )[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT")
 _REQUEST_ID = re.compile(rb"(?<=\r\nX-Request-Id: )[0-9a-f]{32}(?=\r\n)")
 _MOMENT = re.compile(rb"\d{4}-\d\d-\d\dT\d\d%3A\d\d%3A\d\d\.\d{3}Z")
-_CLICK_ID = re.compile(rb"\r\nLocation: [^\r\n]*[?&](?:click_id|subid)=([0-9a-f-]{36})(?:#|\r)")
+_CLICK_ID = re.compile(
+    rb"(?:\r\nLocation: [^\r\n]*[?&](?:click_id|subid)=|\"click_id\":\")([0-9a-f-]{36})(?:#|\r|\")"
+)
 _EVENT_ID = re.compile(rb"\r\nX-Event-Id: ([0-9]+)\r\n")
 _LENGTH = re.compile(rb"\r\nContent-Length: ([0-9]+)\r\n")
 _CLOSES = re.compile(rb"\r\nConnection: close\r\n")
@@ -48,7 +50,7 @@ class CountingFastPath:
     """A fast path that counts `offered` and `taken` requests by method and start of the path."""
 
     def __init__(self, services: Services) -> None:
-        self._fast_path = HotRequests(services)
+        self._fast_path = AllHotRequests(services)
         self.offered: Counter[str] = Counter()
         self.taken: Counter[str] = Counter()
 
@@ -61,7 +63,7 @@ class CountingFastPath:
 
 
 def _kind(line: bytes) -> str:
-    match = re.match(rb"(GET|HEAD) (/c/|/api/click|/api/event|/)", line)
+    match = re.match(rb"(GET|HEAD|POST) (/c/|/api/click|/api/event|/)", line)
     return b" ".join(match.groups()).decode() if match else "other"
 
 

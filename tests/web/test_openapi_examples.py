@@ -20,6 +20,7 @@ from tracker.accounts.api.join import EXAMPLE_TOKEN
 from tracker.accounts.api.second_factor import EXAMPLE_CODE
 from tracker.alerts.api.alerts import EXAMPLE_WEBHOOK
 from tracker.clicks.api.click_schema import EXAMPLE_SLUG
+from tracker.clicks.pages.sent import EXAMPLE as EXAMPLE_OF_PAGE
 from tracker.conversions.api.event_schema import EXAMPLE_PBK
 from tracker.ids import new_id
 from tracker.service.services import Services
@@ -117,7 +118,7 @@ async def test_the_example_of_a_short_link_opens(world: World) -> None:
 
 async def test_the_example_of_a_password_opens_a_link(caller: Caller) -> None:
     for method, path, media_type, example in REQUESTS:
-        if path in OPENING:
+        if path in OPENING and "password" in example:
             hashed = await caller.services.links.passwords.hash(example["password"])
             link = await create_link(caller.services, new_id(), None, password_hash=hashed)
             target = f"/c/{link.slug}" if path == "/c/{slug}" else f"/api/click?s={link.slug}"
@@ -125,6 +126,16 @@ async def test_the_example_of_a_password_opens_a_link(caller: Caller) -> None:
             asked = await caller.client.get(target)
             assert asked.status == 401
             assert_described(method, path, asked)
+
+
+async def test_the_example_of_a_page_records_a_click(world: World) -> None:
+    await create_link(world.services, world.account.id, EXAMPLE_SLUG)
+    for origin, status in (("https://tracker.test", 200), ("https://evil.example", 403)):
+        headers = {"Content-Type": "application/json", "Origin": origin}
+        body = orjson.dumps(EXAMPLE_OF_PAGE)
+        answer = await world.client.request("POST", "/api/click", headers, body)
+        assert answer.status == status
+        assert_described("POST", "/api/click", answer)
 
 
 async def test_the_example_of_a_pixel_is_recorded(world: World) -> None:

@@ -27,7 +27,8 @@ class Account(msgspec.Struct, frozen=True, kw_only=True):
 
     `cost_parameter` is stored only if it was chosen; None: clicks say nothing of their cost.
     `parameters` are the sender's own, stored once some were named. `decides` is stored once a link
-    has had rules or a split, `has_parents` once a click has led to another.
+    has had rules or a split, `has_parents` once a click has led to another. `origins` are of pages
+    that may report clicks (`clicks/pages`).
     """
 
     id: UUID
@@ -37,6 +38,7 @@ class Account(msgspec.Struct, frozen=True, kw_only=True):
     parameters: Positions = ()
     decides: bool = False
     has_parents: bool = False
+    origins: tuple[str, ...] = ()
 
 
 class Accounts:
@@ -52,7 +54,9 @@ class Accounts:
 
         async def work(session: MongoSession) -> None:
             row = as_document(account)
-            del row[COST_FIELD], row[parameters.FIELD], row["decides"], row["has_parents"]
+            del row[COST_FIELD], row[parameters.FIELD]
+            for unused in ("decides", "has_parents", "origins"):
+                del row[unused]
             await self._accounts.insert_one(row, session=session)
             await complete_at_creation(self._database, account.id, session)
 

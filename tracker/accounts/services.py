@@ -17,6 +17,7 @@ from tracker.accounts.self_service import SelfService
 from tracker.accounts.sign_in import SigningIn
 from tracker.accounts.sign_in_limit import SignInLimit
 from tracker.accounts.time_zones import TimeZones
+from tracker.clicks.pages.origins import Origins
 from tracker.conversions.services import ConversionServices
 from tracker.links.services import LinkServices
 from tracker.public_url import PublicUrl
@@ -41,6 +42,7 @@ class AccountServices(NamedTuple):
     second_factor: SecondFactor
     second_factor_setup: SecondFactorSetup
     access: AccessServices
+    origins: Origins
     conversions: ConversionServices
     links: LinkServices
     public_url: PublicUrl
@@ -50,6 +52,7 @@ def build(
     *,
     stores: StoreServices,
     access: AccessServices,
+    origins: Origins,
     conversions: ConversionServices,
     links: LinkServices,
     public_url: PublicUrl,
@@ -77,6 +80,7 @@ def build(
             identity, sign_in, self_service, second_factor, public_url.host
         ),
         access=access,
+        origins=origins,
         conversions=conversions,
         links=links,
         public_url=public_url,

@@ -14,6 +14,7 @@ class Click(JournalRecord, frozen=True, tag="c"):
     - `link_utm` has the `utm_` parameters of the link's destination (`links/destination`).
     - `cost` is the link's `cost_per_click`.
     - `test`: the account tried its link, or asked for a variant.
+    - `consent` is what the visitor answered before a page reported the click.
     - `rule_id` and `variant_id` decided where a visitor of a link with rules or a split went.
     """
 
@@ -33,6 +34,7 @@ class Click(JournalRecord, frozen=True, tag="c"):
     cost: str | None = None
     rule_id: bytes | None = None
     variant_id: bytes | None = None
+    consent: str | None = None
 
     @property
     def partition_key(self) -> bytes:

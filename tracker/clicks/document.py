@@ -86,6 +86,7 @@ class ClickDocument(
     - `ad_ids`: the ids that ad platforms have given the click, by parameter.
     - `test`: True for tests, which count nowhere. Other clicks lack it.
     - `parent_id`: the click that led to it, as the visitor says.
+    - `consent`: granted or denied, if the page that reported the click knew.
     - `import_id`: only of visits that an import brought (`imports/visits`).
     """
 
@@ -105,6 +106,7 @@ class ClickDocument(
     test: NotRequired[bool]
     parent_id: NotRequired[bytes]
     import_id: NotRequired[bytes]
+    consent: NotRequired[str]
 
 
 class VisitorValues(msgspec.Struct, Generic[At], frozen=True, kw_only=True):
@@ -155,6 +157,7 @@ FIELD_DEFAULTS: Final[dict[str, Any]] = {
     "referrer": "",
     "query": "",
     "test": False,
+    "consent": None,
 }
 """The values of fields that a stored click may lack."""
 

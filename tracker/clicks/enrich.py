@@ -116,12 +116,10 @@ class Enrichment:
             document["ad_ids"] = ad_ids
         if _PARENT in click.query and (parent_id := _parent_id(click)) is not None:
             document["parent_id"] = parent_id
-        if click.rule_id is not None or click.variant_id is not None:
-            document.update(_decided(click))  # type: ignore[typeddict-item]
         if self._store_ip:
             document["address"] = click.address
-        if click.test:
-            document["test"] = True
+        if click.rule_id or click.variant_id or click.test or click.consent:
+            document.update(_of_few(click))  # type: ignore[typeddict-item]
         return document
 
 
@@ -155,9 +153,12 @@ def _money(text: str) -> Decimal128 | None:
     return None if cost is None else Decimal128(cost)
 
 
-def _decided(click: Click) -> dict[str, bytes]:
+def _of_few(click: Click) -> dict[str, object]:
+    """Return what a redirect has decided and a page has told, which most clicks lack."""
     ids = {"rule_id": click.rule_id, "variant_id": click.variant_id}
-    return {name: shared_id(one) for name, one in ids.items() if one is not None}
+    others = {"test": click.test, "consent": click.consent}
+    found = {name: shared_id(one) for name, one in ids.items() if one is not None}
+    return found | {name: one for name, one in others.items() if one}
 
 
 def _own(query: str, fields: Mapping[str, str]) -> dict[str, str]:

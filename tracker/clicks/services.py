@@ -5,6 +5,8 @@ from typing import NamedTuple
 from tracker.access.services import AccessServices
 from tracker.clicks.country import Countries
 from tracker.clicks.enrich import Enrichment
+from tracker.clicks.pages.origins import Origins, OriginsCache, origins_cache
+from tracker.clicks.pages.recorder import PageClicks
 from tracker.clicks.redirects.custom_paths import CustomPaths
 from tracker.clicks.redirects.limited import LimitedClicks
 from tracker.clicks.redirects.protection import Protection
@@ -20,12 +22,15 @@ from tracker.web.call import Body, Call, Query
 
 
 class ClickServices(NamedTuple):
-    """`redirect`, `paths` and `protection` answer visitors. Drains use the rest."""
+    """`redirect`, `paths`, `protection` and `pages` answer visitors. Drains use the rest."""
 
     links: Links
     redirect: Redirect
     paths: CustomPaths
     protection: Protection
+    pages: PageClicks
+    origins: Origins
+    origins_cache: OriginsCache
     clicks: Clicks
     visitors: Visitors
     enrichment: Enrichment
@@ -46,6 +51,8 @@ def build(
     redirect = Redirect(
         links.link_cache, links.domains, journal.journal, enrichment, limited, public_url.host
     )
+    visitors, allowed = Visitors(stores.redis, stores.budget), origins_cache(stores)
+    origins = Origins(stores.mongodb, allowed)
     return ClickServices(
         links=links.links,
         redirect=redirect,
@@ -58,8 +65,11 @@ def build(
             public_url.host,
         ),
         protection=Protection(links.links, links.passwords, access.rate_limiter),
+        pages=PageClicks(redirect, limited, links, origins, visitors, journal.journal, stores),
+        origins=origins,
+        origins_cache=allowed,
         clicks=Clicks(stores.mongodb),
-        visitors=Visitors(stores.redis, stores.budget),
+        visitors=visitors,
         enrichment=enrichment,
     )
 

@@ -151,7 +151,7 @@ class Visitors:
 
     async def _first(self, clicks: Sequence[Click], calendars: Calendars) -> set[bytes]:
         days = _by_day(clicks, calendars)
-        await self._load_salts(days)
+        await self.salts(days)
         has_room = self._budget.has_room(OptionalWrite.VISITOR)
         visits = {day: self._visits(day, of_day) for day, of_day in days.items()}
         run = self._run_script_by_part if self._is_cluster else self._run_script
@@ -193,7 +193,8 @@ class Visitors:
                 answer[one.position] = first
         return bytes(answer)
 
-    async def _load_salts(self, days: Iterable[str]) -> None:
+    async def salts(self, days: Iterable[str]) -> Mapping[str, bytes]:
+        """Return the salts of some days, and maybe of others. Raises RedisError."""
         now = time.monotonic()
         if now > self._forget_at:
             self._salts.clear()
@@ -201,6 +202,7 @@ class Visitors:
         for day in days:
             if day not in self._salts:
                 self._salts[day] = await self._salt(day)
+        return self._salts
 
     async def _salt(self, day: str) -> bytes:
         """Return the salt of `day`. The first process that needs it creates it."""

@@ -12,6 +12,7 @@ from tracker.clicks.document import (
     ClickValues,
     sent_parameters,
 )
+from tracker.clicks.pages.sent import Consent
 from tracker.feeds.arrivals import FeedName, click_ids
 from tracker.feeds.filter import Conditions, FeedFilter, conditions_for_clicks
 from tracker.feeds.kind import FeedKind, LinkIds, ScanRange, link_conditions
@@ -32,6 +33,7 @@ class StoredClick(ClickValues[datetime], frozen=True, kw_only=True):
     domain_name: str
     unique: bool
     test: bool
+    consent: Consent | None
     parameters: dict[str, str]
 
 

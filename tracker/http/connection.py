@@ -44,6 +44,7 @@ class Connection(asyncio.Protocol):
         self._hand_over = hand_over
         self._admitted: str | None = None
         self._checked = 0
+        self._taken_to = 0
         self._declined = False
         self.served = False
         self._half_closed = False
@@ -51,6 +52,9 @@ class Connection(asyncio.Protocol):
 
     def is_closing(self) -> bool:
         return self.phase >= CLOSING
+
+    def take_body(self, end: int) -> None:
+        self._taken_to = end
 
     def answer(self, data: bytes, keep_alive: bool) -> None:
         if self.phase == FAST_PATH:
@@ -212,8 +216,9 @@ class Connection(asyncio.Protocol):
         self._checked = 0
         self.served = True
         declined, self._declined = self._declined, False
+        self._taken_to = end
         if not declined and self._offer(buffer, start, end):
-            self.offset = end
+            self.offset = self._taken_to
         else:
             head = state.heads.read(buffer, start, end, state.limits)
             self.offset = end

@@ -28,6 +28,9 @@ class FastPathConnection(Protocol):
     def is_closing(self) -> bool:
         """Return whether no answer can reach the client any more."""
 
+    def take_body(self, end: int) -> None:
+        """Take the bytes up to `end` as the request's body, before it is answered."""
+
     def answer(self, data: bytes, keep_alive: bool) -> None:
         """Send the whole answer; call this exactly once for each request that was taken."""
 
@@ -43,7 +46,6 @@ MAX_HEAD_BYTES: Final = 8192
 """The parser reads longer heads."""
 
 _MAX_FIELDS: Final = 100
-_METHODS: Final = ("GET", "HEAD")
 _TOKEN: Final = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _VISIBLE: Final = bytes([9, *range(32, 127), *range(128, 256)])
 _NOT_PLAIN_NAMES: Final = frozenset(
@@ -91,11 +93,17 @@ class PlainHeadParser(Generic[Header]):
     """A parser of plain heads that reads the headers `names`, which are in lower case.
 
     `make` gets the values in the order of `names`, "" for a missing one. Its result is cached, so
-    it must depend on nothing else.
+    it must depend on nothing else. A head may have a length of a body only if it is read.
     """
 
-    def __init__(self, names: Sequence[str], make: Callable[[list[str]], Header]) -> None:
+    def __init__(
+        self,
+        names: Sequence[str],
+        make: Callable[[list[str]], Header],
+        methods: Sequence[str] = ("GET", "HEAD"),
+    ) -> None:
         self._make = make
+        self._methods = methods
         self._reads_host_apart = "host" not in names
         wanted = ("host", "connection", *names)
         self._indexes = {name: index for index, name in enumerate(dict.fromkeys(wanted))}
@@ -126,7 +134,7 @@ class PlainHeadParser(Generic[Header]):
         if len(words) != 3:
             return None
         method, target, version = words
-        if method not in _METHODS or version != "HTTP/1.1" or not target.startswith("/"):
+        if method not in self._methods or version != "HTTP/1.1" or not target.startswith("/"):
             return None
         if not target.isascii() or not target.isprintable() or "#" in target:
             return None
@@ -189,7 +197,7 @@ class PlainHeadParser(Generic[Header]):
     def _index(self, name: bytes) -> int:
         lowered = name.decode("latin-1").lower()
         index = self._indexes.get(lowered, _UNREAD)
-        if lowered in _NOT_PLAIN_NAMES or not _TOKEN.fullmatch(name):
+        if (index == _UNREAD and lowered in _NOT_PLAIN_NAMES) or not _TOKEN.fullmatch(name):
             index = _NOT_PLAIN
         if len(name) <= _MAX_LINE_BYTES:
             _cache(self._names, _MAX_CACHED_LINES, name, index)

@@ -20,22 +20,49 @@ from tracker.stores.redis.command_connection import Command, RedisCommandConnect
 REPLICA_MS: Final = 500
 """How long an append waits for the replicas; less than a request waits for Redis."""
 
-# Appends unless a claim is held; returns the holder. Rewrites a held claim's time to live, because
-# WAIT covers only its own connection's writes: replicas may not have the holder's event yet. KEYS:
-# stream, claims. ARGV: holder, format, payload, seconds that the claims live (0: not kept).
-_APPEND_ONCE: Final = """
-for i = 2, #KEYS do
-  local holder = redis.call('GET', KEYS[i])
-  if holder then
-    redis.call('PEXPIRE', KEYS[i], redis.call('PTTL', KEYS[i]))
-    return holder
+# Returns the holder of the first held claim among some keys, or nothing. Rewrites its time to live,
+# because WAIT covers only its own connection's writes: replicas may not have the holder's record.
+_HELD: Final = """
+local taken = {}
+local function held(first, last)
+  for i = first, last do
+    local holder = taken[KEYS[i]] or redis.call('GET', KEYS[i])
+    if holder then
+      redis.call('PEXPIRE', KEYS[i], redis.call('PTTL', KEYS[i]))
+      return holder
+    end
   end
 end
-redis.call('XADD', KEYS[1], '*', ARGV[2], ARGV[3])
-if ARGV[4] ~= '0' then
-  for i = 2, #KEYS do redis.call('SET', KEYS[i], ARGV[1], 'EX', ARGV[4]) end
+"""
+
+# Appends the records whose claims nobody holds, as one entry; returns each one's holder. Claims are
+# set last: none is left of an append that was refused. KEYS: stream, the claims of each record.
+# ARGV: format; of each record, number of claims, holder, seconds that they live (0: not kept),
+# payload.
+_APPEND_ONCE: Final = f"""
+{_HELD}
+local holders, records, claims, last = {{}}, {{}}, {{}}, 1
+for i = 2, #ARGV, 4 do
+  local first, own, seconds = last + 1, ARGV[i + 1], ARGV[i + 2]
+  last = last + ARGV[i]
+  local holder = held(first, last)
+  if not holder then
+    holder = own
+    records[#records + 1] = ARGV[i + 3]
+    for k = first, seconds == '0' and 0 or last do
+      taken[KEYS[k]] = own
+      claims[#claims + 1] = {{KEYS[k], own, 'EX', seconds}}
+    end
+  end
+  holders[#holders + 1] = holder
 end
-return ARGV[1]
+local number = #records
+if number > 0 then
+  local size = number < 16 and string.char(144 + number) or struct.pack('>BH', 220, number)
+  redis.call('XADD', KEYS[1], '*', ARGV[1], size .. table.concat(records))
+  for _, claim in ipairs(claims) do redis.call('SET', unpack(claim)) end
+end
+return holders
 """
 
 CLAIM_SECONDS: Final = 7 * 86_400
@@ -43,19 +70,23 @@ CLAIM_SECONDS: Final = 7 * 86_400
 
 # Appends a record unless its limit is used up, and counts it. A counter holds on the server that
 # counted, for a version: else -1, until the caller says what is stored; the larger number counts.
-# Another server may lack uses that are stored, and have some that are not: -2, until all are. KEYS:
-# stream and counter of each. ARGV: format, seconds that counters live; of each limit, uses,
+# Another server may lack uses that are stored, and have some that are not: -2, until all are. If a
+# claim is held, its holder is the answer. KEYS: stream, counter and claims of each. ARGV: format,
+# seconds that counters live; of each number of claims, holder, seconds that they live, limit, uses,
 # version, stored uses (empty: not known), payload (empty: none).
-_APPEND_LIMITED: Final = """
-local info, states = redis.pcall('INFO', 'replication'), {}
+_APPEND_LIMITED: Final = f"""
+{_HELD}
+local info, states, last_key = redis.pcall('INFO', 'replication'), {{}}, 0
 local server = type(info) == 'string' and string.match(info, 'master_replid:(%w+)') or ''
-for i = 1, #KEYS / 2 do
-  local stream, counter = KEYS[2 * i - 1], KEYS[2 * i]
-  local limit, uses, version, known, payload = unpack(ARGV, 5 * i - 2, 5 * i + 2)
+for i = 3, #ARGV, 8 do
+  local claims, holder, seconds, limit, uses, version, known, payload = unpack(ARGV, i, i + 7)
+  local stream, counter = KEYS[last_key + 1], KEYS[last_key + 2]
+  local first = last_key + 3
+  last_key = last_key + 2 + claims
   local used, mark, last = unpack(redis.call('HMGET', counter, 'used', 'mark', 'last'))
-  local waits = nil
+  local waits, state = nil, held(first, last_key)
   if mark and string.sub(mark, 1, #server) ~= server then
-    last = last or (redis.call('XREVRANGE', stream, '+', '-', 'COUNT', 1)[1] or {'0-1'})[1]
+    last = last or (redis.call('XREVRANGE', stream, '+', '-', 'COUNT', 1)[1] or {{'0-1'}})[1]
     redis.call('HSET', counter, 'last', last)
     waits = redis.call('XRANGE', stream, '-', last, 'COUNT', 1)[1]
   end
@@ -64,29 +95,36 @@ for i = 1, #KEYS / 2 do
     redis.call('HSET', counter, 'used', used, 'mark', mark)
     redis.call('HDEL', counter, 'last')
   end
-  if mark ~= server .. version then
-    states[i] = waits and -2 or -1
+  if state then
+  elseif mark ~= server .. version then
+    state = waits and -2 or -1
   elseif tonumber(used) >= tonumber(limit) then
-    states[i] = 0
+    state = 0
   else
     if payload ~= '' then redis.call('XADD', stream, '*', ARGV[1], payload) end
-    states[i] = redis.call('HINCRBY', counter, 'used', uses) < tonumber(limit) and 1 or 2
+    state = redis.call('HINCRBY', counter, 'used', uses) < tonumber(limit) and 1 or 2
+    for k = first, last_key do redis.call('SET', KEYS[k], holder, 'EX', seconds) end
   end
+  states[#states + 1] = state
   redis.call('EXPIRE', counter, ARGV[2])
 end
 return states
 """
 
 BEHIND, UNKNOWN, USED_UP, OPEN, LAST = range(-2, 3)
-"""What became of a limited append. After UNKNOWN its caller has to say the stored uses."""
+"""What became of a limited append. After UNKNOWN its caller has to say the stored uses. A larger
+number is the holder of its claim."""
 
 
 class Claim(NamedTuple):
-    """A claim on `names` (Redis keys) for event id `holder`. With 0 `seconds` it is not kept."""
+    """A claim on `names` (Redis keys) for the id `holder`. With 0 `seconds` it is not kept."""
 
     names: tuple[str, ...]
     holder: int
     seconds: int = CLAIM_SECONDS
+
+
+NO_CLAIM: Final = Claim((), 0, 0)
 
 
 class ClaimedRecord(NamedTuple):
@@ -148,22 +186,23 @@ class Appender:
         Raises RedisError if Redis fails, or too few replicas have the group.
         """
         plain: dict[str, list[PlainRecord]] = {}
-        commands: list[Command] = []
+        claimed: dict[str, list[ClaimedRecord]] = {}
         for stream, record in group:
             if isinstance(record, ClaimedRecord):
-                commands.append(_append_once(stream, record))
+                claimed.setdefault(stream, []).append(record)
             elif stream in plain:
                 plain[stream].append(record)
             else:
                 plain[stream] = [record]
-        claims = len(commands)
+        commands = [_append_once(stream, records) for stream, records in claimed.items()]
         commands += (_append(stream, encode(records)) for stream, records in plain.items())
         answers = await self._send(self._appending, *commands)
-        if not claims:
+        if not claimed:
             return [None] * len(group)
-        holders = iter(answers)
+        holders = dict(zip(claimed, map(iter, answers), strict=False))
         return [
-            int(next(holders)) if isinstance(item.record, ClaimedRecord) else None for item in group
+            int(next(holders[stream])) if isinstance(record, ClaimedRecord) else None
+            for stream, record in group
         ]
 
     async def _append_limited(self, group: Sequence[tuple[Command, Command]]) -> Sequence[int]:
@@ -173,7 +212,7 @@ class Appender:
         command = ("EVAL", _APPEND_LIMITED, str(len(names)), *names, *arguments)
         try:
             if self.is_usable:
-                return list((await self._send(self._limiting, command))[0])
+                return list(map(int, (await self._send(self._limiting, command))[0]))
         except RedisError as error:
             self.record_failure(error)
         raise Unavailable("storage is unavailable; try again")
@@ -215,8 +254,9 @@ def _append(stream: str, payload: bytes) -> Command:
     return ("XADD", stream, "*", VERSION, payload)
 
 
-def _append_once(stream: str, item: ClaimedRecord) -> Command:
-    names, holder, seconds = item.claim
-    keys_of_script = (stream, *names)
-    arguments = (str(holder), VERSION, encode([item.record]), str(seconds))
-    return ("EVAL", _APPEND_ONCE, str(len(keys_of_script)), *keys_of_script, *arguments)
+def _append_once(stream: str, items: Sequence[ClaimedRecord]) -> Command:
+    names = [name for item in items for name in item.claim.names]
+    arguments: list[bytes | str] = [VERSION]
+    for record, (own, holder, seconds) in items:
+        arguments += str(len(own)), str(holder), str(seconds), bytes(record)
+    return ("EVAL", _APPEND_ONCE, str(1 + len(names)), stream, *names, *arguments)

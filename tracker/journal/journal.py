@@ -21,6 +21,7 @@ from redis.exceptions import RedisError
 from tracker.errors import Unavailable
 from tracker.journal.appender import (
     CLAIM_SECONDS,
+    NO_CLAIM,
     Appender,
     AppendItem,
     Claim,
@@ -85,6 +86,17 @@ class Journal:
         """
         return self._submit(self._partition_of(record), ClaimedRecord(encode_record(record), claim))
 
+    def append_click_once(self, record: JournalRecord, claim: Claim) -> asyncio.Future[int | None]:
+        """Append a click as `append_once` does, if need be to the overflow."""
+        return self._submit(self._stream_of(record), ClaimedRecord(encode_record(record), claim))
+
+    def claim_tag(self, record: JournalRecord, is_limited: bool) -> str:
+        """Return the tag of the names of a click's claim, which is on the server of its stream."""
+        if not is_cluster(self._redis):
+            return keys.JOURNAL
+        stream = self._partition_of(record) if is_limited else self._stream_of(record)
+        return keys.hash_tag(self._streams[stream])
+
     def append_limited(
         self,
         record: JournalRecord,
@@ -93,6 +105,8 @@ class Journal:
         uses: int,
         version: int,
         known: str = "",
+        *,
+        claim: Claim = NO_CLAIM,
     ) -> asyncio.Future[int]:
         """Append `record`, if it is `kept`, within the limit of its partition key's counter.
 
@@ -100,9 +114,11 @@ class Journal:
         """
         stream = self._partition_of(record)
         partition = stream if is_cluster(self._redis) else 0
-        names = self._streams[stream], keys.used_clicks(record.partition_key, partition)
+        counter = keys.used_clicks(record.partition_key, partition)
+        names = self._streams[stream], counter, *claim.names
         payload = encode([record]) if kept else b""
-        arguments = (str(limit), str(uses), str(version), known, payload)
+        claimed = str(len(claim.names)), str(claim.holder), str(claim.seconds)
+        arguments = (*claimed, str(limit), str(uses), str(version), known, payload)
         return self._appender_of(stream).limited.submit((names, arguments))
 
     async def recount_limited(self, link_ids: Iterable[bytes]) -> None:

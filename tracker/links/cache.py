@@ -8,8 +8,9 @@ from uuid import UUID
 from tracker.limits.allowance import Allowance
 from tracker.links.domain import FILES, Domain, IsReserved, ServedName, namespace_of, served_name
 from tracker.links.link import CachedLink, Link, cached_link
-from tracker.stores.cache.cache import COPY_SECONDS, Cache
+from tracker.stores.cache.cache import COPY_SECONDS, Cache, Versioned
 from tracker.stores.cache.filling import Names
+from tracker.stores.cache.lookup import FieldLookup
 from tracker.stores.mongodb.documents import as_struct
 from tracker.stores.mongodb.reads import MongoReads
 from tracker.stores.redis import keys
@@ -25,6 +26,8 @@ DOMAIN_FIELDS: Final = [
 QUARANTINED_COPY_SECONDS: Final = 300.0
 """The life of the copy of a name in quarantine, which ends without a notice. A process may remember
 it as long again."""
+
+_NAMES_IN_MEMORY: Final = 10_000
 
 _CLAIMS_PER_NAME: Final = 4
 """Claims that one query reads for each name on average. With more, each name gets queries of its
@@ -70,6 +73,23 @@ def names_of_links(cache: LinkCache) -> Names:
 def link_cache(stores: StoreServices, max_values: int, misses: Allowance) -> LinkCache:
     lookup = _LinkLookup(stores.mongodb.reads)
     return Cache(stores.copies, CachedLink, lookup, max_values, misses)
+
+
+class LinkName(Versioned, frozen=True, kw_only=True):
+    """The name of a link in its cache, which never changes, cached by the link's id."""
+
+    name: str
+
+
+LinkNameCache = Cache[LinkName]
+
+
+def link_name_cache(stores: StoreServices, misses: Allowance) -> LinkNameCache:
+    def name_of(row: Mapping[str, Any]) -> LinkName:
+        return LinkName(version=0, name=keys.link(namespace_of(row["domain_id"]), row["slug"]))
+
+    lookup = FieldLookup(stores.mongodb.reads, "links", "_id", ["domain_id", "slug"], name_of, UUID)
+    return Cache(stores.copies, LinkName, lookup, _NAMES_IN_MEMORY, misses)
 
 
 class _DomainLookup:

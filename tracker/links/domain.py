@@ -70,12 +70,13 @@ class Domain(DomainSettings, frozen=True, kw_only=True):
 
 
 class ServedName(DomainSettings, frozen=True, kw_only=True, omit_defaults=True):
-    """The cached form of a hostname. `namespace` has its links; empty if it serves none.
+    """The cached form of a hostname. `namespace` has the account's links; empty if none are served.
 
     It is `verified` while a claim is proven, which one in quarantine is not.
     """
 
     namespace: str
+    account_id: bytes
     verified: bool
     quarantined: bool
 
@@ -113,6 +114,7 @@ def _served(domain: Domain, quarantined: bool) -> ServedName:
     return ServedName(
         version=domain.version,
         namespace="" if domain.is_deleted else namespace_of(domain.id),
+        account_id=domain.account_id.bytes,
         verified=domain.verified and not domain.is_deleted,
         quarantined=quarantined,
         **settings,

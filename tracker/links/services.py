@@ -8,7 +8,14 @@ from tracker.dns.resolver import LOOKUP_SECONDS
 from tracker.limits.account_limiter import AccountLimiter
 from tracker.limits.allowance import Allowance
 from tracker.limits.permits import PermitLimits, Permits
-from tracker.links.cache import DomainCache, LinkCache, domain_cache, link_cache
+from tracker.links.cache import (
+    DomainCache,
+    LinkCache,
+    LinkNameCache,
+    domain_cache,
+    link_cache,
+    link_name_cache,
+)
 from tracker.links.domains import Domains
 from tracker.links.lists.link_lists import LinkLists
 from tracker.links.names.folding import Folding
@@ -53,6 +60,7 @@ class LinkServices(NamedTuple):
     folding: Folding
     link_cache: LinkCache
     domain_cache: DomainCache
+    link_names: LinkNameCache
     qr_codes: QrCodes
     qr_limiter: AccountLimiter
     dns_limiter: AccountLimiter
@@ -92,6 +100,7 @@ def build(
         folding=Folding(stores.mongodb),
         link_cache=links,
         domain_cache=names,
+        link_names=link_name_cache(stores, misses),
         qr_codes=QrCodes(),
         qr_limiter=AccountLimiter("QR", "codes", *_QR_CODES, seconds=1),
         dns_limiter=AccountLimiter("DNS", "look-ups", *_LOOK_UPS, seconds=LOOKUP_SECONDS),

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from functools import partial
 from http.client import responses
 from time import perf_counter
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 import structlog
@@ -62,12 +62,12 @@ class _Header(msgspec.Struct, frozen=True, gc=False):
     event_headers: Headers
 
 
-class _Unanswered(msgspec.Struct, gc=False):
+class Unanswered(msgspec.Struct, gc=False):
     """A request until it is answered: the waiter for its answer (`stores/batch`)."""
 
     fast_path: "HotRequests"
     connection: FastPathConnection
-    head: "_Head"
+    head: PlainHead[Any]
     route: str
     id: str
     began: float
@@ -81,7 +81,7 @@ class _Unanswered(msgspec.Struct, gc=False):
         return False
 
 
-class _Request(_Unanswered, gc=False):
+class _Request(Unanswered, gc=False):
     """A visitor's request."""
 
     def set_result(self, answer: Answer) -> None:
@@ -93,7 +93,7 @@ class _Request(_Unanswered, gc=False):
         self.fast_path.refuse_click(self, error)
 
 
-class _EventRequest(_Unanswered, gc=False):
+class _EventRequest(Unanswered, gc=False):
     """A sender's request."""
 
     def set_result(self, recorded: RecordedConversion) -> None:
@@ -120,19 +120,21 @@ class HotRequests:
         self._paths = services.clicks.paths
         self._recorder = services.conversions.recorder
         self._refusals = services.conversions.refusals
-        self._client_address = services.access.client_address
+        self.client_address = services.access.client_address
         country_header = services.settings.country_header.lower()
         names = (*_HEADERS, country_header) if country_header else _HEADERS
-        self._heads = PlainHeadParser(names, partial(_header, bool(country_header)))
+        self.names = names
+        self.make_header = partial(_header, bool(country_header))
+        self._heads = PlainHeadParser(names, self.make_header)
         self._access_log = services.web.access_log
         self._default_headers = DefaultHeaders(Strict_Transport_Security=services.settings.hsts)
 
     def __call__(self, connection: FastPathConnection, data: bytes, start: int, end: int) -> bool:
         """Return whether the request was taken; if not, it is for the handlers."""
         is_usual = data.startswith(_STARTS, start)
-        if not is_usual and (
-            data.startswith(_LEFT_STARTS, start) or not data.startswith(_PATH_STARTS, start)
-        ):
+        if not is_usual and not data.startswith(_PATH_STARTS, start):
+            return self.post(connection, data, start, end)
+        if not is_usual and data.startswith(_LEFT_STARTS, start):
             return False
         head = self._heads.read(data, start, end)
         if head is None:
@@ -149,20 +151,23 @@ class HotRequests:
             return self._click(connection, head, path, None)
         return path == "/api/event" and head.method == "GET" and self._event(connection, head)
 
+    def post(self, connection: FastPathConnection, data: bytes, start: int, end: int) -> bool:
+        """Return whether a request with a body was taken (`service/hot_page_clicks`)."""
+        return False
+
     def redirect(self, request: _Request, answer: Answer) -> None:
         """Answer a visitor whose click, if there is one, is durable."""
         if isinstance(answer, str):
-            self._end(request, 302, _REDIRECTED % (request.id, answer), b"")
+            self.end(request, 302, _REDIRECTED % (request.id, answer), b"")
         else:
-            head = _head(answer.status, (("X-Request-Id", request.id), *answer.headers))
-            self._end(request, answer.status, head, b"")
+            head = head_of(answer.status, (("X-Request-Id", request.id), *answer.headers))
+            self.end(request, answer.status, head, b"")
 
     def refuse_click(self, request: _Request, error: BaseException) -> None:
-        refused = _refused(request, error)
+        refused = refused_by(request, error)
         content = click.error_content(refused, request.head.header.accept)
-        self._refuse(
-            request, refused, (*refused.all_headers.items(), *click.ERROR_HEADERS), content
-        )
+        headers = (*refused.all_headers.items(), *click.ERROR_HEADERS)
+        self.finish(request, refused.status, headers, content)
 
     def _click(
         self,
@@ -174,8 +179,8 @@ class HotRequests:
         domain: ServedName | None = None,
     ) -> bool:
         header = head.header
-        request = _Request(self, connection, head, route, _id_of(header), perf_counter())
-        address = self._client_address.find(connection.peer, (header.forwarded_for,))
+        request = _Request(self, connection, head, route, id_of(header), perf_counter())
+        address = self.client_address.find(connection.peer, (header.forwarded_for,))
         visit = Visit(head.method, head.host, slug, head.query, address, header.client, path)
         try:
             if domain is None:
@@ -196,8 +201,8 @@ class HotRequests:
         except TrackerError:
             return False
         began = perf_counter()
-        address = self._client_address.find(connection.peer, (head.header.forwarded_for,))
-        request = _EventRequest(self, connection, head, "/api/event", _id_of(head.header), began)
+        address = self.client_address.find(connection.peer, (head.header.forwarded_for,))
+        request = _EventRequest(self, connection, head, "/api/event", id_of(head.header), began)
         self._recorder.begin(conversion, address, request)
         return True
 
@@ -208,29 +213,27 @@ class HotRequests:
         is_usual = headers is event.WITHOUT_ORIGIN and not recorded.is_duplicate
         template = _RECORDED if is_usual else _recorded(headers, recorded.is_duplicate)
         head = template % (request.id, recorded.event_id, content.media_type, length)
-        self._end(request, 200, head, content.body)
+        self.end(request, 200, head, content.body)
 
     def refuse_event(self, request: _EventRequest, error: BaseException) -> None:
-        refused = _refused(request, error)
+        refused = refused_by(request, error)
         query = request.head.query.encode("latin-1")
         self._refusals.record(request.head.method, query, b"", refused)
         content = event.error_content(refused, _wants_image(request))
         allowed = request.head.header.event_headers
         headers = (*allowed, *refused.all_headers.items(), *event.retry_headers(refused))
-        self._refuse(request, refused, headers, content)
+        self.finish(request, refused.status, headers, content)
 
-    def _refuse(
-        self, request: _Unanswered, refused: TrackerError, headers: Headers, content: Content
-    ) -> None:
+    def finish(self, request: Unanswered, status: int, headers: Headers, content: Content) -> None:
         of_content = (
             ("Content-Type", content.media_type),
             ("Content-Length", str(len(content.body))),
         )
-        head = _head(refused.status, (("X-Request-Id", request.id), *headers, *of_content))
+        head = head_of(status, (("X-Request-Id", request.id), *headers, *of_content))
         body = b"" if request.head.method == "HEAD" else content.body
-        self._end(request, refused.status, head, body)
+        self.end(request, status, head, body)
 
-    def _end(self, request: _Unanswered, status: int, answer_head: str, body: bytes) -> None:
+    def end(self, request: Unanswered, status: int, answer_head: str, body: bytes) -> None:
         answer = b"%b%b\r\n%b" % (answer_head.encode("latin-1"), self._default_headers(), body)
         request.connection.answer(answer, True)
         self._access_log.record(
@@ -261,7 +264,7 @@ def _header(names_country: bool, values: Sequence[str]) -> _Header:
     )
 
 
-def _id_of(header: _Header) -> str:
+def id_of(header: _Header) -> str:
     return header.request_id or uuid4().hex
 
 
@@ -269,20 +272,20 @@ def _wants_image(request: _EventRequest) -> bool:
     return event.wants_image("GET", request.head.header.accept)
 
 
-def _refused(request: _Unanswered, error: BaseException) -> TrackerError:
+def refused_by(request: Unanswered, error: BaseException) -> TrackerError:
     if not isinstance(error, TrackerError):
         log.error("request failed", exc_info=error, request_id=request.id)
     return as_tracker_error(error)
 
 
-def _head(status: int, headers: Headers) -> str:
+def head_of(status: int, headers: Headers) -> str:
     """Return the head of an answer like the handlers', without the fields that every answer has."""
     fields = (("X-Content-Type-Options", "nosniff"), *headers)
     lines = "".join([f"{name}: {value}\r\n" for name, value in fields])
     return f"HTTP/1.1 {status} {responses[status]}\r\n{lines}"
 
 
-_REDIRECTED: Final = _head(302, (("X-Request-Id", "%s"), *usual("%s").headers))
+_REDIRECTED: Final = head_of(302, (("X-Request-Id", "%s"), *usual("%s").headers))
 """Filled in with request id and location."""
 
 
@@ -291,7 +294,7 @@ def _recorded(headers: Headers, is_duplicate: bool = False) -> str:
     ids = (("X-Request-Id", "%s"), ("X-Event-Id", "%d"))
     added = (event.DUPLICATE_HEADER,) if is_duplicate else ()
     fields = (*headers, *ids, *added, ("Content-Type", "%s"), ("Content-Length", "%d"))
-    return _head(200, fields)
+    return head_of(200, fields)
 
 
 _RECORDED: Final = _recorded(event.WITHOUT_ORIGIN)

@@ -27,7 +27,7 @@ from tracker.limits.open_files import max_open_files
 from tracker.metrics import requests
 from tracker.service.app import make_app
 from tracker.service.background import serving
-from tracker.service.hot_requests import HotRequests
+from tracker.service.hot_page_clicks import AllHotRequests
 from tracker.service.services import Services
 from tracker.web.handler import JSON
 
@@ -109,7 +109,7 @@ def make_server(services: Services) -> Server:
     """Return the server of public requests, without sockets yet. Needs a running loop."""
     default_headers = DefaultHeaders(Strict_Transport_Security=services.settings.hsts)
     admission = make_admission(services.settings, services.access.client_address)
-    fast_path = HotRequests(services)
+    fast_path = AllHotRequests(services)
     return Server(
         make_app(services), render_rejection, LIMITS, fast_path, default_headers, admission
     )

@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from typing import Final
+from typing import Any, Final
 
 import structlog
 from pymongo.errors import PyMongoError
@@ -33,6 +33,7 @@ from tracker.public_url import PublicUrl
 from tracker.reports import services as reports
 from tracker.sharing import services as sharing
 from tracker.stores import services as stores
+from tracker.stores.cache.cache import Cache
 from tracker.stores.cache.changes import Changes
 from tracker.stores.cache.eviction import CopyEviction
 from tracker.stores.cache.filling import CopyFiller
@@ -65,15 +66,16 @@ class Services:
         self._build_traffic(settings)
         self._build_accounts(settings)
         self._build_work(settings)
+        self.caches: dict[str, Cache[Any]] = {
+            "link": self.links.link_cache,
+            "link_name": self.links.link_names,
+            "domain": self.links.domain_cache,
+            "event_config": self.conversions.event_config_cache,
+            "account": self.conversions.rules_cache,
+            "origins": self.clicks.origins_cache,
+        }
         self.changes = Changes(
-            self.stores.redis_blocking,
-            {
-                "link": self.links.link_cache,
-                "domain": self.links.domain_cache,
-                "event_config": self.conversions.event_config_cache,
-                "account": self.conversions.rules_cache,
-                "api_key": self.access.api_keys.valid,
-            },
+            self.stores.redis_blocking, {**self.caches, "api_key": self.access.api_keys.valid}
         )
         self.copy_filler = CopyFiller(
             self.stores.redis,
@@ -85,9 +87,7 @@ class Services:
                 names_of_event_configs(self.conversions.event_config_cache),
             ],
         )
-        self.copy_eviction = CopyEviction(
-            self.stores.redis, self.stores.budget, ["link", "domain", "event_config", "account"]
-        )
+        self.copy_eviction = CopyEviction(self.stores.redis, self.stores.budget, [*self.caches])
         self.loops = Loops()
 
     def _build_foundation(self, settings: Settings) -> None:
@@ -173,6 +173,7 @@ class Services:
         self.accounts = accounts.build(
             stores=stores,
             access=self.access,
+            origins=self.clicks.origins,
             conversions=self.conversions,
             links=self.links,
             public_url=public_url,
@@ -287,13 +288,7 @@ class Services:
         self.webhooks.client.close()
         await self.imports.reading.close()
         self.imports.apis.close()
-        caches = (
-            self.links.link_cache,
-            self.links.domain_cache,
-            self.conversions.event_config_cache,
-            self.conversions.rules_cache,
-        )
-        for cache in caches:
+        for cache in self.caches.values():
             await cache.close()
         self.accounts.passwords.close()
         self.links.passwords.close()

@@ -35,6 +35,9 @@ LARGE_BODY_SECONDS: Final = 10
 MAX_EVENT_BYTES: Final = 32 * 1024
 """The limit of the query or body of a conversion. 16 KB of metadata fit, even mostly escaped."""
 
+MAX_PAGE_CLICK_BYTES: Final = 16 * 1024
+"""The limit of the body of a page's click. The longest query of a click fits, and a referrer."""
+
 MAX_SIGN_IN_BYTES: Final = 8 * 1024
 """The limit of the body of a stranger who signs in or joins an account."""
 

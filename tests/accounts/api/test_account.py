@@ -26,6 +26,7 @@ async def test_an_account_is_shown_with_every_rule_off(world: World) -> None:
         "conversion_rules": OFF,
         "cost_parameter": "cost",
         "parameters": [],
+        "origins": [],
     }
 
 

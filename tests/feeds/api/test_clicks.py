@@ -91,6 +91,7 @@ async def test_a_click_has_its_link_its_source_and_the_number_of_its_conversions
         "test": False,
         "rule": None,
         "variant": None,
+        "consent": None,
         "parameters": {},
     }
     assert list(row.items()) == list(expected.items())

@@ -74,6 +74,16 @@ THINGS = {
         ],
         name=lambda account: keys.account(account.id),
     ),
+    "the origins of an account": CachedThing(
+        create=lambda services: services.accounts.accounts.create("Acme"),
+        look_up=lambda services, account: services.clicks.origins_cache.get(
+            keys.origins(account.id)
+        ),
+        changes=[
+            lambda services, account: services.clicks.origins.change(account.id, ["shop.example"])
+        ],
+        name=lambda account: keys.origins(account.id),
+    ),
 }
 
 each_change = pytest.mark.parametrize(
@@ -92,12 +102,7 @@ async def looked_up_anew(services: Services, thing: CachedThing, made: Any) -> o
 
 
 def caches(services: Services) -> list[Cache[Any]]:
-    return [
-        services.links.link_cache,
-        services.links.domain_cache,
-        services.conversions.event_config_cache,
-        services.conversions.rules_cache,
-    ]
+    return [*services.caches.values()]
 
 
 @pytest.mark.usefixtures("long_memory")

@@ -7,6 +7,7 @@ from uuid import UUID
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType, field
+from msgspec.structs import replace
 
 from tracker.access.audit import AuditObject, FieldChange, audit_value, differences
 from tracker.accounts.accounts import Account
@@ -15,6 +16,7 @@ from tracker.accounts.services import AccountCall
 from tracker.accounts.time_zones import checked_zone
 from tracker.calendar import Calendar
 from tracker.clicks.document import OWN_PARAMETERS
+from tracker.clicks.pages.origins import MAX_ORIGINS, checked_origins
 from tracker.clock import now
 from tracker.conversions.account_rules import CachedRules
 from tracker.conversions.postbacks.parameters import MAX_VALUE
@@ -74,6 +76,17 @@ OwnParameters = Annotated[
 ]
 
 
+SentOrigins = Annotated[
+    list[str],
+    Meta(
+        max_length=MAX_ORIGINS,
+        description="origins of pages that may report clicks: https://shop.example, shop.example "
+        "or *.example.com. Those of the account's domains need no entry",
+        examples=[["https://shop.example", "*.example.com"]],
+    ),
+]
+
+
 class ConversionRulesRecord(msgspec.Struct, kw_only=True):
     """The current rules of an account against forged conversions."""
 
@@ -110,6 +123,7 @@ class AccountRecord(msgspec.Struct, kw_only=True):
     conversion_rules: ConversionRulesRecord
     cost_parameter: CostParameter | None
     parameters: OwnParameters
+    origins: SentOrigins
 
 
 class ConversionRulesChange(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
@@ -149,6 +163,7 @@ class ChangeAccount(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     conversion_rules: ConversionRulesChange | UnsetType = UNSET
     cost_parameter: CostParameter | UnsetType | None = UNSET
     parameters: OwnParameters | UnsetType = UNSET
+    origins: SentOrigins | UnsetType = UNSET
 
     def __post_init__(self) -> None:
         if self.name is not UNSET:
@@ -161,6 +176,8 @@ class ChangeAccount(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
             check_parameter("cost_parameter", self.cost_parameter)
         if self.parameters is not UNSET:
             checked_names(self.parameters)
+        if self.origins is not UNSET:
+            self.origins = checked_origins(self.origins)
 
 
 @endpoint("GET", "/api/account", "account:read")
@@ -204,6 +221,10 @@ async def change(call: AccountCall[Nothing, ChangeAccount]) -> AccountRecord:
         changes |= differences(old, account)
     if not isinstance(call.body.parameters, UnsetType):
         account = await _name_parameters(call, call.body.parameters, account, changes)
+    if call.body.origins is not UNSET and (new := tuple(call.body.origins)) != account.origins:
+        await services.origins.change(account.id, new)
+        old, account = account, replace(account, origins=new)
+        changes |= differences(old, account)
     calendar = await _change_zone(call, changes)
     if changes:
         target = AuditObject(kind="account", id=account.id, name=account.name)

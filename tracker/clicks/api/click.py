@@ -1,4 +1,4 @@
-"""`/c/<slug>` and `/api/click`: the handlers between Tornado and `clicks/redirects/redirect`."""
+"""`/c/<slug>` and its like: the handlers between Tornado and `clicks/redirects/redirect`."""
 
 from base64 import b64encode
 from collections.abc import Iterable, Mapping
@@ -15,7 +15,6 @@ from tracker.clicks.api.click_schema import (
     PASSWORD_FORM,
     REDIRECT_ANSWERS,
     SLUG_IN_PATH,
-    SLUG_IN_QUERY,
     form_answers,
 )
 from tracker.clicks.redirects.protection import PASS_SECONDS, PasswordRequired
@@ -59,7 +58,7 @@ ERROR_HEADERS = (
 
 
 class ClickQuery(Handler):
-    """The handler of `/api/click`."""
+    """The handler of redirects at `/api/click` (`clicks/api/page_click`)."""
 
     room = "clicks"
 
@@ -233,13 +232,10 @@ def redirect_routes(
     return get, head, options, post
 
 
-ENDPOINTS = (
-    *redirect_routes(
-        "/c/{slug}",
-        ClickSlug,
-        "ShortLink",
-        SLUG_IN_PATH,
-        {status: answer for status, answer in REDIRECT_ANSWERS.items() if status != 400},
-    ),
-    *redirect_routes("/api/click", ClickQuery, "ShortLinkByQuery", SLUG_IN_QUERY, REDIRECT_ANSWERS),
+ENDPOINTS = redirect_routes(
+    "/c/{slug}",
+    ClickSlug,
+    "ShortLink",
+    SLUG_IN_PATH,
+    {status: answer for status, answer in REDIRECT_ANSWERS.items() if status != 400},
 )

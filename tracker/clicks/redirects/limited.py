@@ -7,16 +7,15 @@ failover once drains have stored what waits. Bots and tests use none, as drains 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 from uuid import UUID
 
 from pymongo.errors import PyMongoError
 
 from tracker.clicks.bots import bot_reason
 from tracker.clicks.click import Click
-from tracker.clicks.redirects.redirection import Answer
 from tracker.errors import Unavailable
-from tracker.journal.appender import BEHIND, LAST, OPEN, UNKNOWN, USED_UP
+from tracker.journal.appender import BEHIND, LAST, NO_CLAIM, OPEN, UNKNOWN, USED_UP, Claim
 from tracker.journal.journal import Journal
 from tracker.links.link import CachedLink
 from tracker.links.options import RedirectOptions
@@ -25,6 +24,8 @@ from tracker.stores.batch import Batch, Waiter, notify
 from tracker.stores.breaker import answer_within
 
 _LOAD_SECONDS: Final = 2.0
+
+Result = TypeVar("Result")
 
 
 class LimitedClicks:
@@ -47,21 +48,22 @@ class LimitedClicks:
         options: RedirectOptions,
         click: Click,
         kept: bool,
-        answer_if: Callable[[bool], Answer],
-        waiter: Waiter[Answer],
+        answer_if: Callable[[int], Result],
+        waiter: Waiter[Result],
+        claim: Claim = NO_CLAIM,
     ) -> None:
-        """Hand `waiter` the answer, which depends on whether it is used up. HEAD is not `kept`.
+        """Hand `waiter` the answer, which depends on what became of it. HEAD is not `kept`.
 
         Raises nothing: `waiter` gets any error, as Unavailable while clicks wait to be stored.
         """
         is_person = bot_reason(click.user_agent, click.purpose) is None
         uses = int(kept and is_person and not click.test)
         of_link = click, kept, options.max_clicks or 0, uses, link.version
-        append = partial(self._journal.append_limited, *of_link)
+        append = partial(self._journal.append_limited, *of_link, claim=claim)
         state = OPEN
         try:
             state = await self._append(link, append)
-            answer = answer_if(state == USED_UP)
+            answer = answer_if(state)
         except Exception as error:
             if isinstance(error, Unavailable):
                 error.headers.setdefault("Retry-After", "1")

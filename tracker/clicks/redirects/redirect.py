@@ -27,6 +27,7 @@ from tracker.clicks.visit import Visit
 from tracker.clock import iso, moment, now_ms
 from tracker.errors import MethodNotAllowed, NotFound, Required
 from tracker.ids import SLUG, new_click_id
+from tracker.journal.appender import USED_UP
 from tracker.journal.journal import Journal
 from tracker.links.cache import LinkCache
 from tracker.links.destination import destination_of, location_of
@@ -43,7 +44,6 @@ from tracker.syntax.url_path import name_of
 from tracker.visitor_dimensions import NAMES as VISITOR_DIMENSIONS
 
 METHODS = "GET, HEAD, OPTIONS"
-
 
 Begin = Callable[[Visit, Waiter[Answer]], None]
 """Finds the link of a GET or HEAD, as `Redirect.begin` does."""
@@ -76,7 +76,7 @@ class Redirect:
 
         Return None if visitors get 404.
         """
-        opened = self._open(visit, cached_link(link), now_ms())
+        opened = self.open(visit, cached_link(link), now_ms())
         if opened is None:
             return None
         location, click = opened
@@ -173,7 +173,7 @@ class Redirect:
             if answer is None and options.password_key is not None:
                 check_pass(visit.headers.cookies, link, options.password_key, at)
         if answer is None:
-            opened = self._open(visit, link, at)
+            opened = self.open(visit, link, at)
             if opened is None:
                 raise NotFound("short link: not found")
             location, click = opened
@@ -193,7 +193,7 @@ class Redirect:
                 return
         notify(waiter, waiter.set_result, answer)
 
-    def _open(self, visit: Visit, link: CachedLink | None, at: int) -> tuple[str, Click] | None:
+    def open(self, visit: Visit, link: CachedLink | None, at: int) -> tuple[str, Click] | None:
         """Return the Location and the click of a visit; None if it gets 404."""
         if link is None:
             return None
@@ -277,9 +277,9 @@ def _limited_answer(
     at: int,
     of_domain: Callable[[], RedirectResponse | None],
     usual: Answer,
-    is_used_up: bool,
+    state: int,
 ) -> Answer:
-    return closed(options, at, is_used_up, of_domain) or usual
+    return closed(options, at, state == USED_UP, of_domain) or usual
 
 
 def _check(slug: str) -> None:

@@ -45,16 +45,23 @@ def closed(
 
     Raises NotFound if neither the link nor its domain has a URL for that.
     """
-    has_expired = is_used_up or options.has_expired(at)
-    if options.has_started(at) and not has_expired:
-        return None
-    if options.expired_url is not None:
-        return usual(location_of(options.expired_url)[0])
-    if (found := of_domain()) is not None:
-        return found
-    if has_expired:
+    try:
+        check_open(options, at, is_used_up)
+    except NotFound:
+        if options.expired_url is not None:
+            return usual(location_of(options.expired_url)[0])
+        if (found := of_domain()) is not None:
+            return found
+        raise
+    return None
+
+
+def check_open(options: RedirectOptions, at: int, is_used_up: bool) -> None:
+    """Raises NotFound outside the link's window, or after its last click."""
+    if is_used_up or options.has_expired(at):
         raise NotFound("short link: has expired", code=ErrorCode.LINK_EXPIRED)
-    raise NotFound("short link: has not started", code=ErrorCode.LINK_NOT_STARTED)
+    if not options.has_started(at):
+        raise NotFound("short link: has not started", code=ErrorCode.LINK_NOT_STARTED)
 
 
 def _redirection(status: int, location: str, *added: tuple[str, str]) -> RedirectResponse:

@@ -8,6 +8,7 @@ import msgspec
 from msgspec import Meta
 
 from tracker.clicks.document import ClickValues
+from tracker.clicks.pages.sent import Consent
 from tracker.feeds.clicks import StoredClick
 from tracker.feeds.conversions import MAX_COUNTED, StoredConversion
 from tracker.reports.answers.names import name_of, stored_names
@@ -64,6 +65,7 @@ class ClickRecord(ClickFields, frozen=True, kw_only=True):
     test: IsTest
     rule: DecidedBy
     variant: DecidedBy
+    consent: Annotated[Consent | None, Meta(description="what the visitor had answered, if known")]
     parameters: SentParameters
 
 

@@ -19,7 +19,7 @@ from tracker.accounts.api import (
     session,
 )
 from tracker.alerts.api import alerts
-from tracker.clicks.api import click, decide, page_script
+from tracker.clicks.api import click, decide, page_click, page_script
 from tracker.conversions.api import consent, event, event_configs, unknown_words
 from tracker.conversions.api.event_schema import EVENT_SCHEMAS
 from tracker.costs.api import costs
@@ -128,6 +128,7 @@ VISITORS_ENDPOINTS: Endpoints = (
     *DECLARED_ENDPOINTS,
     *click.ENDPOINTS,
     *page_script.ENDPOINTS,
+    *page_click.ENDPOINTS,
     *event.ENDPOINTS,
     *consent.ENDPOINTS,
     *well_known.ENDPOINTS,
@@ -185,4 +186,5 @@ def _handler_of(endpoints: Mapping[str, Endpoint]) -> type[EndpointHandler]:
 @cache
 def description(base_url: str) -> bytes:
     """Return the OpenAPI document of the service at `base_url`, as JSON."""
-    return msgspec.json.encode(document(ENDPOINTS, base_url, _TAGS, EVENT_SCHEMAS))
+    schemas = {**EVENT_SCHEMAS, **page_click.PAGE_SCHEMAS}
+    return msgspec.json.encode(document(ENDPOINTS, base_url, _TAGS, schemas))

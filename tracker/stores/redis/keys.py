@@ -9,10 +9,13 @@ link:<domain id>/<slug>             string   version, server, link; 30 days, a m
 domain:<name>                       string   version, server, owner of its links; 30 days
 event_config:<pbk>                  string   version, server, event configuration; 30 days
 account:<id>                        string   version, server, conversion rules; 30 days
+origins:<account id>                string   version, server, origins of pages; 30 days
+link_name:<link id>                 string   version, server, name of the link; 30 days, a miss 30 s
 copies:filled                       string   the servers that were filled with such copies
 copies                              string   lease: fills Redis with copies, or evicts them; 60 s
 transaction:{<partition>}:<digest>  string   the event id of a transaction id, until it is drained
                                              (7 days at most), then 1 h; without an account 1 min
+page_click:{<tag>}:<digest>         string   the click of a visitor (salted hash) and link; 30 min
 used_clicks:{<partition>}:<link>    hash     clicks used of a link's max_clicks; who counted; 7 days
 rate_limit:<scope>:<owner>          string   requests since the window began; the window
 visitors:salt:<day>                 string   the salt of the day's visitors; 48 h
@@ -103,6 +106,19 @@ def api_key(digest: bytes) -> str:
 
 def account(account_id: UUID) -> str:
     return f"account:{account_id}"
+
+
+def origins(account_id: UUID) -> str:
+    return f"origins:{account_id}"
+
+
+def link_name(link_id: UUID) -> str:
+    return f"link_name:{link_id}"
+
+
+def page_click(digest: str, tag: str) -> str:
+    """`tag` is that of the click's stream in a Redis Cluster, else of all."""
+    return f"page_click:{{{tag}}}:{digest}"
 
 
 def transaction_claim(scope: UUID, transaction_id: str, partition: int = 0) -> str:

@@ -52,6 +52,8 @@ class OptionalWrite(StrEnum):
     """Without copies of misses each process asks MongoDB for itself."""
     CLAIM_WITHOUT_ACCOUNT = "claim_of_nobody"
     """Without one, a repeated event may get another id. It is counted once all the same."""
+    PAGE_CLICK = "page_click"
+    """Without one, a visitor's next click of a page is a new one."""
     COPY = "copy"
     """Without copies of values MongoDB gets more queries."""
     CLAIM = "claim"
@@ -65,6 +67,7 @@ class OptionalWrite(StrEnum):
 SKIPPED_FROM: Final[Mapping[OptionalWrite, float]] = {
     OptionalWrite.MISS: 0.6,
     OptionalWrite.CLAIM_WITHOUT_ACCOUNT: 0.7,
+    OptionalWrite.PAGE_CLICK: 0.78,
     OptionalWrite.COPY: 0.8,
     OptionalWrite.CLAIM: 0.85,
     OptionalWrite.VISITOR: 0.9,

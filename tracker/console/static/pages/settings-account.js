@@ -77,6 +77,14 @@ function Forms({ account, onChanged }) {
       text=${account.parameters.join(", ")}
       change=${(text) => change({ parameters: text.split(/[\s,]+/).filter(Boolean) })}
     />
+    <${OptionalField}
+      key=${`origins ${account.origins}`}
+      title="Pages that report clicks"
+      name="origins"
+      hint="Their origins, such as https://shop.example, *.example.com. Your own domains need none"
+      text=${account.origins.join(", ")}
+      change=${(text) => change({ origins: text.split(/[\s,]+/).filter(Boolean) })}
+    />
     <${RulesForm} rules=${account.conversion_rules} change=${change} />
   </div>`;
 }
