@@ -9,7 +9,7 @@ from msgspec.json import Decoder, encode, schema_components
 from tracker.clicks.api.click import ClickQuery, redirect_routes
 from tracker.clicks.api.click_schema import PASSWORD_FORM, REDIRECT_ANSWERS, SLUG_IN_QUERY
 from tracker.clicks.pages.sent import EXAMPLE, PageClick, RecordedClick
-from tracker.errors import TrackerError
+from tracker.errors import PayloadTooLarge, TrackerError
 from tracker.web.handler import JSON, Content, json_error
 from tracker.web.limits import MAX_PAGE_CLICK_BYTES, PREFLIGHT_CACHE_SECONDS
 from tracker.web.openapi_parts import constants, json_content, public_answer, public_error
@@ -27,18 +27,19 @@ _VISIBLE: Final = re.compile(r"[!-~]{1,300}")
 class PageClickHandler(ClickQuery):
     """The handler of `/api/click`. Pages of any origin may read why a click was refused."""
 
-    body_bytes = MAX_PAGE_CLICK_BYTES
-
     @property
     def is_of_page(self) -> bool:
         kind = self.header("Content-Type").partition(";")[0].strip().lower()
         return self.request.method == "POST" and kind in JSON_TYPES
 
     async def post(self) -> None:
+        """Record the click of a page, or take a form. Raises PayloadTooLarge, and as `record`."""
         if not self.is_of_page:
             await self.get()
             return
-        sent = page_click_in(self.body())
+        if len(body := self.body()) > MAX_PAGE_CLICK_BYTES:
+            raise PayloadTooLarge(f"body: at most {MAX_PAGE_CLICK_BYTES} bytes")
+        sent = page_click_in(body)
         recorded: RecordedClick = await self.services.pages.record(
             sent, self.header("Origin"), self._visit()
         )
