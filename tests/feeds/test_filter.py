@@ -33,14 +33,19 @@ VALUES: dict[str, list[Any]] = {
     "utm_content": [None, "none"],
     "rule_id": [None, UUID(int=1), UUID(int=2)],
     "variant_id": [None, UUID(int=3)],
+    "parent_link_id": [None, UUID(int=4)],
 }
 SHOWN = {
     "domain_name": "domain",
     "referrer_host": "referrer",
     "rule_id": "rule",
     "variant_id": "variant",
+    "parent_link_id": "parent_link",
 }
-OPTIONAL = ("referrer_host", "utm_source", "utm_content", "rule_id", "variant_id")
+OPTIONAL = (
+    *("referrer_host", "utm_source", "utm_content"),
+    *("rule_id", "variant_id", "parent_link_id"),
+)
 MISSING = dict.fromkeys(("bot", *OPTIONAL), "none") | {"referrer_host": "direct"}
 
 

@@ -90,6 +90,7 @@ def keys_of(history: History, host: str, one: Document) -> Keys:
         **{name: [own_value(one.get(name, ""), absent or "none")] for name in OWN_PARAMETERS},
         "rule": [one.get("rule_id") or absent or "none"],
         "variant": [one.get("variant_id") or absent or "none"],
+        "parent_link": [one.get("parent_link_id") or absent or "none"],
         "bot": [one.get("bot") or absent or "none"],
         "week": [day - timedelta(days=day.weekday())],
         "month": [f"{day:%Y-%m}"],

@@ -49,6 +49,7 @@ OWN: dict[str, tuple[str | None, ...]] = {
 DECIDED: dict[str, tuple[UUID | None, ...]] = {
     "rule_id": (UUID(int=1), UUID(int=2), None),
     "variant_id": (UUID(int=3), None),
+    "parent_link_id": (UUID(int=4), None, UUID(int=5), None, None),
 }
 POSITIONS = [{"name": "sub1"}, {"name": "gone", "removed": True}, {"name": "zone"}]
 HOME, FOREIGN = "EUR", ("USD", "JPY")
@@ -83,7 +84,7 @@ async def made(
 ) -> History:
     """Store a history. Without `restated` all conversions are approved, in its own currency."""
     account_id, other_id = new_id(), new_id()
-    fields = {"currency": HOME, "parameters": POSITIONS, "decides": True}
+    fields = {"currency": HOME, "parameters": POSITIONS, "decides": True, "has_parents": True}
     await services.stores.mongodb["accounts"].insert_one(
         {"_id": account_id, "name": "History", **fields}
     )
@@ -137,7 +138,7 @@ async def more(services: Services, random: Random, history: History) -> History:
 
 
 async def moved(services: Services, random: Random, history: History) -> History:
-    """Attribute pending events of the account to clicks of its own, and restate others.
+    """Attribute pending events to clicks of the account, restate others, find parents of clicks.
 
     Return the new history.
     """
@@ -164,8 +165,16 @@ async def moved(services: Services, random: Random, history: History) -> History
         rollup.add_event(after)
         await services.stores.mongodb["events"].replace_one({"_id": event["_id"]}, after)
         events[event["_id"]] = after
+    orphans = [one for one in own if "parent_link_id" not in one]
+    found = {one["_id"]: {"parent_link_id": UUID(int=4)} for one in random.sample(orphans, 2)}
+    for click in history.clicks:
+        if click["_id"] in found:
+            rollup.count_parent(click)
+            update = {"$set": found[click["_id"]]}
+            await services.stores.mongodb["clicks"].update_one({"_id": click["_id"]}, update)
+    clicks_now = [one | found.get(one["_id"], {}) for one in history.clicks]
     await store_rollup(services, rollup, 0)
-    return history._replace(events=list(events.values()))
+    return history._replace(clicks=clicks_now, events=list(events.values()))
 
 
 async def store_rollup(services: Services, rollup: Rollup, drain_number: int) -> None:

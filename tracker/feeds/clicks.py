@@ -30,6 +30,8 @@ class StoredClick(ClickValues[datetime], frozen=True, kw_only=True):
     link_id: UUID
     rule_id: UUID | None
     variant_id: UUID | None
+    parent_id: UUID | None
+    parent_link_id: UUID | None
     domain_name: str
     unique: bool
     test: bool

@@ -48,6 +48,7 @@ class StoredConversion(ConversionClickValues, frozen=True, kw_only=True):
     link_id: UUID | None = None
     rule_id: UUID | None = None
     variant_id: UUID | None = None
+    parent_link_id: UUID | None = None
     value: Decimal | None
     payout: Decimal | None
     refunded_value: Decimal | None = None

@@ -13,7 +13,7 @@ import msgspec
 from tracker.clicks.document import NO_TEST, ONLY_TESTS
 from tracker.conversions.corrections.status import Status
 from tracker.conversions.document import Attribution
-from tracker.reports.counted import COUNTED_FIELDS, DECIDED_DIMENSIONS, wanted_values
+from tracker.reports.counted import COUNTED_FIELDS, ID_DIMENSIONS, wanted_values
 from tracker.reports.dimensions import EVENT, NO_KEY, NO_VALUE
 from tracker.reports.query import Bots, FilterValue
 from tracker.visitor_dimensions import UNKNOWN
@@ -136,7 +136,7 @@ def _of_values(wanted: FeedFilter, host: str) -> Iterator[tuple[dict[str, Any], 
         if counted in COUNTED_FIELDS:
             field, absent = COUNTED_FIELDS[counted]
             stored: list[Any] = [*values]
-            if counted in DECIDED_DIMENSIONS:
+            if counted in ID_DIMENSIONS:
                 stored = [UUID(one) for one in values if one not in (absent, UNKNOWN)]
             own = {field: {"$in": [*stored, None] if absent in values else stored}}
             yield own, absent != UNKNOWN and absent in values, UNKNOWN in values

@@ -13,6 +13,7 @@ from tracker.reports.dimensions import (
     LINK,
     NO_VALUE,
     OF_EVENTS,
+    PARENT,
     RULE,
     VARIANT,
     DocumentKind,
@@ -39,9 +40,12 @@ COUNTED_FIELDS: Final = {
 """The dimensions of joint counts that are fields of documents."""
 
 DECIDED_DIMENSIONS: Final = (RULE, VARIANT)
-"""Those of links that decide. Documents have them as ids."""
+"""Those of links that decide."""
 
-EXTRA_DIMENSIONS: Final = (*OWN_PARAMETERS, *DECIDED_DIMENSIONS)
+ID_DIMENSIONS: Final = (*DECIDED_DIMENSIONS, PARENT)
+"""Those that documents have as ids."""
+
+EXTRA_DIMENSIONS: Final = (*OWN_PARAMETERS, *ID_DIMENSIONS)
 """Columns that only some accounts have: `ReportScope.extra`. Other accounts read and store none."""
 
 COUNTED_DIMENSIONS: Final = (

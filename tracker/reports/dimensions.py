@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from tracker.clicks.bots import REASONS
-from tracker.clicks.document import OWN_PARAMETERS
+from tracker.clicks.document import OWN_PARAMETERS, PARENT_LINK
 from tracker.clicks.sources import QR_CODE, SOURCES, SourceDimension
 from tracker.errors import BadRequest
 from tracker.links.utm import UTM
@@ -47,6 +47,7 @@ EVENT: Final = "event"
 CURRENCY: Final = "currency"
 RULE: Final = "rule"
 VARIANT: Final = "variant"
+PARENT: Final = "parent_link"
 
 OF_EVENTS: Final = (EVENT, CURRENCY)
 """The dimensions of events that clicks do not have."""
@@ -236,6 +237,21 @@ _ROWS: Final = (
     ),
     _decided(RULE, "Rule", "Rules"),
     _decided(VARIANT, "Variant", "Variants"),
+    ReportDimension(
+        PARENT,
+        "Parent link",
+        "Parent links",
+        "links",
+        field=PARENT_LINK,
+        absent=NO_VALUE,
+        record=("links", "internal_name"),
+        names={NO_VALUE: "No parent", UNKNOWN: "No click"},
+        filter=Filter(
+            "ids of the links whose clicks led to the clicks; none: clicks without a parent",
+            "; unknown: conversions without a click",
+            canonical=id_or(PARENT, NO_VALUE, UNKNOWN),
+        ),
+    ),
     ReportDimension(HOUR, derived_from=(DAY, HOUR), key=time_keys.hour),
     ReportDimension(DAY, derived_from=(DAY,)),
     ReportDimension("week", derived_from=(DAY,), key=lambda _, day: step_of(day, "week")),

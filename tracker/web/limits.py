@@ -71,7 +71,7 @@ MAX_TAGS: Final = 100
 MAX_REPORT_DAYS: Final = 731
 """The limit of days in a report: two years, one of them a leap year."""
 
-MAX_PANELS: Final = 25
+MAX_PANELS: Final = 26
 """The limit of the dimensions in an overview: all but own parameters, or some of both."""
 
 MAX_PANEL_ROWS: Final = 250

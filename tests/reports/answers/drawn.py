@@ -63,6 +63,7 @@ def values(random: Random, history: History, name: str) -> list[Any]:
         "parameter_2": ["7", "none", "unknown"],
         "rule": [*(one for one in DECIDED["rule_id"] if one), "none", "unknown"],
         "variant": [*(one for one in DECIDED["variant_id"] if one), "none", "unknown"],
+        "parent_link": [*(one for one in DECIDED["parent_link_id"] if one), "none", "unknown"],
         "currency": [HOME, *FOREIGN, "GBP"],
         "domain": [*(name for name in DOMAINS if name), "unknown", "other.example"],
         **{name: [*values, "$device", "a.b", ""] for name, values in VALUES.items()},

@@ -166,7 +166,7 @@ async def test_an_overview_that_takes_too_long_says_which_part_to_narrow(
 @each_case(
     "fields, error",
     [
-        ({"panels": [{"groupBy": "os"}] * 26}, "panels: must be"),
+        ({"panels": [{"groupBy": "os"}] * 27}, "panels: must be"),
         ({"panels": [{"groupBy": "city"}]}, "panels[0].groupBy: must be bot or"),
         ({"panels": [{"limit": 3}]}, "panels[0].groupBy: required"),
         ({"panels": [{"groupBy": "os", "limit": 0}]}, "panels[0].limit: must be a whole number"),

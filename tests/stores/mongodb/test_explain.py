@@ -30,6 +30,7 @@ from tracker.feeds.api.conversion_warnings import conversion_warnings
 from tracker.feeds.arrivals import TRANSACTION_NUMBERS
 from tracker.feeds.filter import FeedFilter
 from tracker.feeds.page import Bookmark, PageStart, TimePosition
+from tracker.feeds.way import later_clicks
 from tracker.ids import new_id
 from tracker.ingest.calendars import AccountCalendars
 from tracker.links.domain import DnsCheck, Domain
@@ -316,6 +317,13 @@ OTHERS: dict[str, Query] = {
     ),
     "clicks by id": lambda s, of: s.clicks.clicks.find([one.bytes for one in of.click_ids[:500]]),
     "clicks that events wait for": lambda s, of: s.conversions.store.awaited(of.some_clicks),
+    "clicks that others led to": lambda s, of: s.clicks.clicks.children(of.some_clicks),
+    "events without the parents of clicks": lambda s, of: s.conversions.store.without_parent(
+        of.some_clicks
+    ),
+    "the clicks after one": lambda s, of: later_clicks(
+        s.stores.mongodb.reads, s.feeds.click_feed, ACCOUNT, of.click_ids[0]
+    ),
     "events that wait for clicks": lambda s, of: s.conversions.store.pending(of.some_clicks),
     "an event by its transaction": lambda s, of: s.conversions.look_ups.earlier.submit(
         ([of.config.id, ACCOUNT], "t7")

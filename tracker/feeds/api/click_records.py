@@ -47,6 +47,10 @@ class ClickChoice(msgspec.Struct, kw_only=True):
     name: str
 
 
+ParentLink = Annotated[
+    UUID | None, Meta(description="the link of the click that led to this one, once it is known")
+]
+
 DecidedBy = Annotated[ClickChoice | None, Meta(description="what decided the destination")]
 
 
@@ -66,6 +70,10 @@ class ClickRecord(ClickFields, frozen=True, kw_only=True):
     rule: DecidedBy
     variant: DecidedBy
     consent: Annotated[Consent | None, Meta(description="what the visitor had answered, if known")]
+    parent_click_id: Annotated[
+        UUID | None, Meta(description="the click that led to this one, once it is known")
+    ]
+    parent_link_id: ParentLink
     parameters: SentParameters
 
 

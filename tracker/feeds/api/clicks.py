@@ -70,6 +70,7 @@ async def shown_clicks(
             link=record_in(ClickLink, links, click.link_id),
             domain=click.domain_name or services.public_url.host,
             conversions=conversions.get(click.id, 0),
+            parent_click_id=click.parent_id if click.parent_link_id else None,
             **by,
         )
         for click, by in zip(clicks, decided, strict=True)

@@ -13,7 +13,13 @@ from tracker.conversions.document import Attribution
 from tracker.conversions.postbacks.parameters import MAX_TRANSACTION_ID_CHARACTERS
 from tracker.conversions.postbacks.words import plain_word
 from tracker.conversions.rules import Rule
-from tracker.feeds.api.click_records import ClickLink, ConversionClick, DecidedBy, SentParameters
+from tracker.feeds.api.click_records import (
+    ClickLink,
+    ConversionClick,
+    DecidedBy,
+    ParentLink,
+    SentParameters,
+)
 from tracker.feeds.api.correction_schema import ConversionChange
 from tracker.feeds.api.schema import FeedQuery
 from tracker.feeds.arrivals import FeedName
@@ -146,6 +152,7 @@ class ConversionRecord(msgspec.Struct, kw_only=True):
     last_repeat_at: Timestamp | None
     rule: DecidedBy
     variant: DecidedBy
+    parent_link_id: ParentLink
     parameters: SentParameters
 
 

@@ -31,6 +31,7 @@ from tracker.feeds.clicks import StoredClick
 from tracker.feeds.conversions import StoredConversion
 from tracker.feeds.filter import FeedFilter
 from tracker.feeds.services import FeedCall
+from tracker.feeds.way import MAX_STEPS, earlier_clicks, later_clicks
 from tracker.ids import parse_event_id, parse_id
 from tracker.reports.dimensions import TAG
 from tracker.web.call import Nothing
@@ -92,6 +93,14 @@ class FoundObjects(msgspec.Struct, kw_only=True):
 
     kind: _Kind | None
     click: ClickRecord | None = None
+    earlier: Annotated[
+        list[ClickRecord],
+        Meta(description=f"the clicks that led to the click, oldest first; up to {MAX_STEPS}"),
+    ] = field(default_factory=list)
+    later: Annotated[
+        list[ClickRecord],
+        Meta(description=f"the clicks that it led to, oldest first; up to {MAX_STEPS}"),
+    ] = field(default_factory=list)
     conversions: list[ListedConversion] = field(default_factory=list)
     refused: list[RefusedPostbackRecord] = field(default_factory=list)
 
@@ -112,6 +121,7 @@ async def find(call: FeedCall[Find, Nothing]) -> FoundObjects:
     if click_id := _parsed(parse_id, text):
         wanted = FeedFilter(id=click_id, values=values)
         clicks = (await services.click_feed.page(call.account_id, wanted, None, 1)).rows
+    earlier, later = [await shown_clicks(call, one) for one in await _way(call, clicks)]
     for one, wanted in (await _filters(call, text, click_id)).items():
         wanted = replace(wanted, values=values)
         page = await services.conversion_feed.page(call.account_id, wanted, None, MAX_FOUND)
@@ -122,9 +132,29 @@ async def find(call: FeedCall[Find, Nothing]) -> FoundObjects:
     return FoundObjects(
         kind="click" if clicks else kind,
         click=next(iter(await shown_clicks(call, clicks)), None),
+        earlier=earlier,
+        later=later,
         conversions=await listed(call, list(events.values())),
         refused=await refused_records(call, refused) if limit is None else [],
     )
+
+
+async def _way(
+    call: FeedCall[Any, Nothing], clicks: Sequence[StoredClick]
+) -> Sequence[Sequence[StoredClick]]:
+    """Return the clicks before and after one, as far as the caller may see their links."""
+    services, feed = call.services, call.services.click_feed
+    if not clicks:
+        return [[], []]
+    earlier = await earlier_clicks(feed, call.account_id, clicks[0])
+    later = await later_clicks(services.reads, feed, call.account_id, clicks[0].id)
+    if call.principal.tags is None:
+        return [earlier, later]
+    links = await services.links.links.find_all({one.link_id for one in (*earlier, *later)})
+    seen = {key for key, link in links.items() if call.principal.may_see(link)}
+    return [one for one in earlier if one.link_id in seen], [
+        one for one in later if one.link_id in seen
+    ]
 
 
 async def _filters(

@@ -124,7 +124,7 @@ async def _level(
     if query.by_change and previous is not None:
         change = await in_thread_if_large(count, rows.change, query.sort, previous)
     keys = {path.rpartition(SEPARATOR)[2] for path in rows.keys}
-    stored = await stored_names(run.reader, query.group_by, keys)
+    stored = await stored_names(run.reader, query.group_by, keys, query.within)
 
     def shown_name(path: str) -> str:
         return name_of(query.group_by, path.rpartition(SEPARATOR)[2], stored)

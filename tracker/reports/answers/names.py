@@ -11,7 +11,7 @@ from uuid import UUID
 
 from tracker.clicks.document import OWN_PARAMETERS
 from tracker.reports.answers.rows import PreviousRows, ReportRows
-from tracker.reports.dimensions import DIMENSIONS, OWN_PREFIX
+from tracker.reports.dimensions import DIMENSIONS, OWN_PREFIX, PARENT
 from tracker.reports.query import FilterValue, GroupRow, ReportQuery
 from tracker.reports.threads import in_thread, in_thread_if_large
 from tracker.stores.mongodb.reads import MongoReads
@@ -58,7 +58,7 @@ async def named_rows(
         change = await in_thread_if_large(len(rows.keys), rows.change, query.sort, previous)
     stored: dict[str, str] = {}
     if query.sort == "name":
-        stored = await stored_names(reader, query.group_by, rows.keys)
+        stored = await stored_names(reader, query.group_by, rows.keys, query.within)
     ordered = await in_thread_if_large(
         len(rows.keys),
         rows.ordered,
@@ -69,18 +69,28 @@ async def named_rows(
         change,
     )
     page = ordered.page(first, size)
-    return NamedRows(query.group_by, page, await stored_names(reader, query.group_by, page.keys))
+    stored = await stored_names(reader, query.group_by, page.keys, query.within)
+    return NamedRows(query.group_by, page, stored)
 
 
 async def rows_with_text(reader: MongoReads, query: ReportQuery, rows: ReportRows) -> ReportRows:
     """Return the rows with the text of a search, in any case."""
     group_by, text = query.group_by, query.search or ""
-    found = await _records_with_text(reader, query.account_id, group_by, text)
+    within = query.within
+    found = await _records_with_text(reader, query.account_id, group_by, text, within)
     return await in_thread(rows.chosen, lambda key: key in found or _has_text(group_by, key, text))
 
 
-async def stored_names(reader: MongoReads, group_by: str, keys: Collection[str]) -> dict[str, str]:
-    """Return the names of records, by key; none for values without records."""
+async def stored_names(
+    reader: MongoReads,
+    group_by: str,
+    keys: Collection[str],
+    within: frozenset[UUID] | None = None,
+) -> dict[str, str]:
+    """Return the names of records, by key; none for values without records, and for parents that
+    are not `within` the limit to tags.
+    """
+    limit = _limit_of_parents(group_by, within)
     dimension = DIMENSIONS[group_by]
     if dimension.record is None:
         return {}
@@ -89,7 +99,7 @@ async def stored_names(reader: MongoReads, group_by: str, keys: Collection[str])
     names = {}
     for first in range(0, len(stored), _NAMES_AT_ONCE):
         ids = [UUID(key) for key in stored[first : first + _NAMES_AT_ONCE]]
-        for row in await reader.find(collection, {"_id": {"$in": ids}}, [field]):
+        for row in await reader.find(collection, {"_id": {"$in": ids}, **limit}, [field]):
             names[str(row["_id"])] = row[field]
     return names
 
@@ -119,6 +129,11 @@ async def filter_names(
     return names
 
 
+def _limit_of_parents(group_by: str, within: frozenset[UUID] | None) -> dict[str, Any]:
+    """Return the condition of parents: what led to links within a limit may be outside."""
+    return _limit("links", within) if group_by == PARENT else {}
+
+
 def _limit(collection: str, within: frozenset[UUID] | None) -> dict[str, Any]:
     """Return the condition of records whose names a limit allows. Choices have no tags."""
     if within is None or collection == "event_configs":
@@ -132,7 +147,11 @@ def name_of(group_by: str, key: str, stored: Mapping[str, str]) -> str:
 
 
 async def _records_with_text(
-    reader: MongoReads, account_id: UUID, group_by: str, text: str
+    reader: MongoReads,
+    account_id: UUID,
+    group_by: str,
+    text: str,
+    within: frozenset[UUID] | None = None,
 ) -> set[str]:
     """Return the keys of the account's records with `text` in their name, in any case."""
     dimension = DIMENSIONS[group_by]
@@ -142,6 +161,7 @@ async def _records_with_text(
     matching: dict[str, Any] = {
         "account_id": account_id,
         field: {"$regex": re.escape(text), "$options": "i"},
+        **_limit_of_parents(group_by, within),
     }
     return {str(row["_id"]) async for row in reader.find_each(collection, matching, ["_id"])}
 

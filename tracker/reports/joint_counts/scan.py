@@ -17,7 +17,7 @@ from tracker.ids import id_text
 from tracker.reports import columns
 from tracker.reports.arrays import np
 from tracker.reports.columns import CLICK_MEASURES, Columns, Numbers, column_of
-from tracker.reports.counted import COUNTED_FIELDS, DECIDED_DIMENSIONS
+from tracker.reports.counted import COUNTED_FIELDS, ID_DIMENSIONS
 from tracker.reports.dimensions import (
     CURRENCY,
     EVENT,
@@ -49,7 +49,7 @@ MEASURED_FIELDS: Final[Mapping[DocumentKind, Sequence[str]]] = {
 """The fields from which documents are measured. An event without a link has no click."""
 
 
-_IDS: Final = frozenset((LINK, EVENT, *DECIDED_DIMENSIONS))
+_IDS: Final = frozenset((LINK, EVENT, *ID_DIMENSIONS))
 _NO_VALUE: Final = {**NO_KEY, CURRENCY: HOME_CURRENCY}
 
 

@@ -8,10 +8,10 @@ from uuid import UUID
 from tracker.accounts import parameters
 from tracker.accounts.time_zones import FIELDS, zones_from_row
 from tracker.calendar import Calendar
-from tracker.clicks.document import OWN_PARAMETERS
+from tracker.clicks.document import HAS_PARENTS, OWN_PARAMETERS
 from tracker.links.rules.rule import DECIDES
 from tracker.reports.counted import COUNTED_DIMENSIONS, DECIDED_DIMENSIONS
-from tracker.reports.dimensions import OWN_PREFIX
+from tracker.reports.dimensions import OWN_PREFIX, PARENT
 from tracker.reports.rollups.layout import rollups_of
 from tracker.stores.mongodb.reads import MongoReads
 
@@ -55,7 +55,7 @@ class ReportScope(NamedTuple):
 
 
 async def scope_of(reader: MongoReads, account_id: UUID) -> ReportScope:
-    fields = (*FIELDS, "currency", "has_costs", parameters.FIELD, DECIDES)
+    fields = (*FIELDS, "currency", "has_costs", parameters.FIELD, DECIDES, HAS_PARENTS)
     row = await reader.find_one("accounts", {"_id": account_id}, fields) or {}
     return ReportScope(
         account_id,
@@ -70,4 +70,5 @@ async def scope_of(reader: MongoReads, account_id: UUID) -> ReportScope:
 def extra_of(row: Mapping[str, Any]) -> Sequence[str]:
     """Return the columns that an account has used, by its document. It never loses one again."""
     own = OWN_PARAMETERS[: len(parameters.positions_in(row))]
-    return (*own, *DECIDED_DIMENSIONS) if DECIDES in row else own
+    decided = DECIDED_DIMENSIONS if DECIDES in row else ()
+    return (*own, *decided, *((PARENT,) if HAS_PARENTS in row else ()))

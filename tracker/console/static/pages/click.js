@@ -4,7 +4,7 @@ import { api } from "console/core/api";
 import { useLoad } from "console/core/hooks";
 import { html } from "console/core/html";
 import { Table } from "console/core/lists";
-import { ErrorNote, PageHeader, Skeleton } from "console/core/parts";
+import { Badge, ErrorNote, PageHeader, Skeleton, Time } from "console/core/parts";
 import { Click } from "console/conversions/click";
 import { COLUMNS, DELIVERIES } from "console/conversions/columns";
 import { FoundNote } from "console/conversions/find";
@@ -28,6 +28,7 @@ export default function ClickPage({ params: { id } }) {
       html`
         <${Click} conversion=${shown} />
         <${FoundNote} found=${{ refused: data.refused }} text=${id} />
+        <${Way} found=${data} />
         <h2>Conversions</h2>
         <${Table}
           caption="Conversions"
@@ -38,5 +39,38 @@ export default function ClickPage({ params: { id } }) {
         />
       `
     }
+  `;
+}
+
+/** The clicks of the same visitor before and after it, as far as they brought along each other's id. */
+function Way({ found: { click, earlier, later } }) {
+  if (!earlier.length && !later.length) return null;
+  return html`
+    <h2>The way</h2>
+    <${Table}
+      caption="The way"
+      load=${{ data: { rows: [...earlier, click, ...later] } }}
+      rowKey=${({ id }) => id}
+      columns=${[
+        {
+          label: "When",
+          wide: true,
+          cell: ({ id, at }) =>
+            id === click.id
+              ? html`<${Time} at=${at} exact /> <${Badge} kind="accent">this click<//>`
+              : html`<a href="/console/clicks/${id}"><${Time} at=${at} exact /></a>`,
+        },
+        {
+          label: "Link",
+          cell: ({ link }) =>
+            link && html`<a href="/console/links/${link.id}">${link.internal_name}</a>`,
+        },
+        {
+          label: "Conversions",
+          numeric: true,
+          cell: ({ conversions }) => conversions || html`<span class="faint">–</span>`,
+        },
+      ]}
+    />
   `;
 }

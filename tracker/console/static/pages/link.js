@@ -32,6 +32,7 @@ import { Report } from "console/pages/overview";
 import { RulesSummary } from "console/rules/summary";
 
 const Experiment = lazy("console/rules/experiment", "Experiment");
+const LedTo = lazy("console/links/led-to", "LedTo");
 const LinkDialog = lazy("console/links/form", "LinkDialog");
 const CLICKS = 15;
 const POLL_MS = 1_000;
@@ -95,6 +96,11 @@ export default function Link({ params }) {
         }
         <${Report} fixed=${{ link: link.data.id }} />
       </section>`
+    }
+    ${
+      can("reports:read") &&
+      session.value.account.has_parents &&
+      html`<${LedTo} link=${link.data} />`
     }
     ${can("conversions:read") && html`<${Clicks} link=${link.data} tested=${tested} />`}
     ${seesAll() && html`<${History} link=${link.data} history=${history} onChanged=${changed} />`}

@@ -36,8 +36,12 @@ export function titlesOf(name) {
 const DECIDED = ["rule", "variant"];
 
 /** Return whether an account's reports have a panel. */
-export function isOfAccount(panel, { currency, decides }) {
-  return (panel !== "currency" || currency) && (decides || !DECIDED.includes(panel));
+export function isOfAccount(panel, { currency, decides, has_parents: hasParents }) {
+  return (
+    (panel !== "currency" || currency) &&
+    (panel !== "parent_link" || hasParents) &&
+    (decides || !DECIDED.includes(panel))
+  );
 }
 
 /** Return the dimensions that the levels of an account's cross tables can be. */

@@ -35,8 +35,10 @@ export function ShareDialog({ report, days, onClose }) {
     expires_at: "",
     password: "",
     title: "",
-    // A table by link cannot be unfolded without them.
-    show_link_names: report.tables?.some(({ groupBy }) => groupBy.includes("link")) ?? false,
+    // A table by link cannot be unfolded without them, and parents have no numbers.
+    show_link_names:
+      report.tables?.some(({ groupBy }) => groupBy.includes("link")) ||
+      JSON.stringify(report).includes('"parent_link"'),
     costs: false,
     choose_days: false,
     all_rows: false,
