@@ -67,6 +67,7 @@ def dying_drain(services: Services, drain_number: DrainNumber, at: int) -> Drain
     drain = services.ingest.drain(drain_number)
     drain._writer._database = dying_mongodb(services.stores.mongodb, steps).database
     drain._writer.calendars._database = drain._writer._database
+    drain._writer._click_webhooks._database = drain._writer._database
     for name in PARTS:
         setattr(drain, name, steps.around(getattr(drain, name)))
     for name in PARTS_OF_PARENTS:

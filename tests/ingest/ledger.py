@@ -51,5 +51,15 @@ async def check(services: Services) -> None:
 
 async def notified(services: Services) -> list[tuple[UUID, int]]:
     """Return the webhook and the event of each delivery."""
-    rows = services.stores.mongodb["deliveries"].find().sort("event_id")
+    rows = services.stores.mongodb["deliveries"].find({"click_ids": None}).sort("event_id")
     return [(row["webhook_id"], row["event_id"]) async for row in rows]
+
+
+async def told_clicks(services: Services) -> list[tuple[UUID, UUID]]:
+    """Return the webhook and the id of each click in a delivery."""
+    rows = services.stores.mongodb["deliveries"].find({"click_ids": {"$ne": None}})
+    return [
+        (row["webhook_id"], UUID(bytes=row["click_ids"][at : at + 16]))
+        async for row in rows
+        for at in range(0, len(row["click_ids"]), 16)
+    ]

@@ -40,6 +40,7 @@ class Model:
         self.clicks: dict[UUID, Row] = {}
         self.events: dict[int, Row] = {}
         self.deliveries: Counter[tuple[UUID, int]] = Counter()
+        self.told_clicks: Counter[tuple[UUID, UUID]] = Counter()
         self.arrivals: Counter[tuple[Any, ...]] = Counter()
         self._visitors: set[tuple[Any, ...]] = set()
 
@@ -95,6 +96,8 @@ class Model:
         row["unique"] = row["bot"] is None and (click.test or is_first)
         self.clicks[row["_id"]] = row
         self.arrivals[row["account_id"], row["_id"]] += 1
+        if row["bot"] is None and not click.test and row["account_id"] in self.webhooks:
+            self.told_clicks[self.webhooks[row["account_id"]][-1], row["_id"]] += 1
 
     def _store_event(self, event: Conversion) -> None:
         before = self.events.get(event.id)
@@ -198,6 +201,7 @@ class Model:
         events = await scene.stored_events(services)
         assert {row["_id"]: _with_flags(row) for row in events} == self.events
         assert Counter(await ledger.notified(services)) == self.deliveries
+        assert Counter(await ledger.told_clicks(services)) == self.told_clicks
         arrived = await _stored_arrivals(services)
         # Repeated states may be told twice: with the click, and again with its parent.
         assert all(

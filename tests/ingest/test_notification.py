@@ -55,12 +55,18 @@ async def test_a_webhook_made_in_the_same_millisecond_is_notified(services: Serv
     assert await ledger.notified(services) == [(made.id, 2)]
 
 
-async def test_a_batch_of_clicks_reads_no_webhook(services: Services) -> None:
+async def test_a_batch_of_clicks_reads_no_webhook(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Which ones ask for clicks is read once a second, however many batches there are."""
+    monkeypatch.setattr("tracker.webhooks.subscriptions.clicks.REFRESH_SECONDS", 60.0)
     await create_webhook(services, ACCOUNT)
+    drain = scene.drain_of(services)
+    await drain.apply([make_click(ACCOUNT)])
     clicks = [make_click(ACCOUNT) for _ in range(3)]
     pending = make_conversion(1, new_id().bytes, **CONFIG)
     async with profiled(services.stores.mongodb.database) as commands:
-        await scene.applied(services, [*clicks, pending])
+        await drain.apply([*clicks, pending])
     asked = {row["ns"].partition(".")[2] for row in commands}
     assert "clicks" in asked
     assert not asked & {"webhooks", "deliveries"}

@@ -32,11 +32,16 @@ class Traffic(NamedTuple):
 
 
 async def accounts_with_webhooks(services: Services) -> Model:
-    """Create two accounts, with two webhooks and one; return a model of their documents."""
+    """Create two accounts, with two webhooks and one; return a model of their documents.
+
+    The last of each account is told of clicks too.
+    """
     webhooks: dict[UUID, list[UUID]] = {}
     for number in (2, 1):
         account = await services.accounts.accounts.create("Acme")
         made = [await create_webhook(services, account.id) for _ in range(number)]
+        both = {"events": ["conversion", "click.recorded"]}
+        await services.webhooks.webhooks.change(made[-1].id, both)
         webhooks[account.id] = [one.id for one in made]
     return Model(services.clicks.enrichment.document, webhooks)
 

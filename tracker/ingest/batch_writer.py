@@ -42,6 +42,7 @@ from tracker.stores.mongodb.documents import (
 from tracker.stores.mongodb.transaction import MongoSession, in_transaction
 from tracker.webhooks.creation import create_deliveries
 from tracker.webhooks.queue import DeliveryQueue, DueWebhook
+from tracker.webhooks.subscriptions.clicks import ClickWebhooks
 
 _RECORDS_PER_TURN, _EVENTS_PER_TURN = 400, 100
 """Records in one turn of the event loop: clicks (4 µs each) or statements; events (15 µs each)."""
@@ -77,6 +78,7 @@ class BatchWriter:
         self._full_rollups = FullRollups(mongodb.reads)
         self._stored_rollups = StoredRollups(mongodb.reads)
         self._with_parents: set[bytes] = set()
+        self._click_webhooks = ClickWebhooks(mongodb)
         self.calendars = AccountCalendars(mongodb)
 
     async def write(self, write_set: WriteSet, also: InTransaction | None = None) -> None:
@@ -87,6 +89,7 @@ class BatchWriter:
         if write_set.is_empty():
             return
         is_distrusted = False
+        await self._click_webhooks.refresh()
         while True:
             number = await self._drain_number.number()
             calendars = await self.calendars.get(write_set.accounts(), write_set.newest())
@@ -122,6 +125,7 @@ class BatchWriter:
 
         async def work(session: MongoSession) -> set[DueWebhook]:
             due = await self._store(write_set, rollups, session)
+            due |= await self._click_webhooks.create(write_set.clicks, number, session)
             if arrivals:
                 await arrivals.store(self._database, number, session)
             if also is not None:

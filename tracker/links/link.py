@@ -1,6 +1,6 @@
 """A short link: the stored record, its changes, and its cached form for redirects."""
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -21,6 +21,7 @@ from tracker.links.options import (
 from tracker.links.words import words_of
 from tracker.stores.cache.cache import Versioned
 from tracker.stores.mongodb.documents import as_document
+from tracker.stores.mongodb.transaction import MongoSession
 
 
 class LinkFields(LinkOptions, frozen=True, kw_only=True):
@@ -71,6 +72,11 @@ class Revision(NamedTuple):
 
     before: Link
     after: Link
+
+
+Committed = Callable[[], Awaitable[None]]
+Tell = Callable[[Sequence[tuple[Link | None, Link]], MongoSession], Awaitable[Committed]]
+"""Tells of links before and after, in their transaction. The result is called after it."""
 
 
 class CachedLink(Versioned, frozen=True, kw_only=True, array_like=True):

@@ -17,6 +17,7 @@ from tracker.links.cache import (
     link_name_cache,
 )
 from tracker.links.domains import Domains
+from tracker.links.link import Tell
 from tracker.links.lists.link_lists import LinkLists
 from tracker.links.names.folding import Folding
 from tracker.links.own_hosts import OwnHosts, ServedHosts
@@ -79,14 +80,18 @@ def build(
     link_cache_entries: int,
     misses: Allowance,
     dns_address: tuple[str, int] | None,
+    tell: Tell,
 ) -> LinkServices:
-    """Build the links' services. `misses` limits look-ups of unknown names in MongoDB."""
+    """Build the links' services. `misses` limits look-ups of unknown names in MongoDB.
+
+    Webhooks `tell` of links.
+    """
     own_hosts = OwnHosts(public_url.host, public_url.port, port, cname_host, reserved_names)
     links = link_cache(stores, link_cache_entries, misses)
     names = domain_cache(stores, _DOMAIN_CACHE_ENTRIES, misses, own_hosts.is_reserved)
     domains = Domains(stores.mongodb, names, serves_claimed_domains, own_hosts.is_reserved)
     return LinkServices(
-        links=Links(stores.mongodb, links),
+        links=Links(stores.mongodb, links, tell),
         passwords=Passwords(threads=1),  # 32 a second; a flood leaves the other cores to clicks
         rules=LinkRules(stores.mongodb),
         lists=LinkLists(stores.mongodb),

@@ -17,9 +17,11 @@ from tracker.links.cache import LinkCache, keys_of_link
 from tracker.links.counts.counts import CountedLink, add, change_in_pieces, difference, find_counts
 from tracker.links.domain import Domain
 from tracker.links.link import (
+    Committed,
     Link,
     NewLink,
     Revision,
+    Tell,
     cached_link,
     document_of,
     link_of,
@@ -46,9 +48,10 @@ InTransaction = Callable[[MongoSession, Sequence[Link]], Awaitable[None]]
 
 
 class Links:
-    """The links in MongoDB. Every write is published to `cache`."""
+    """The links in MongoDB. Every write is published to `cache`, and `tell` is called in it."""
 
-    def __init__(self, mongodb: MongoDB, cache: LinkCache) -> None:
+    def __init__(self, mongodb: MongoDB, cache: LinkCache, tell: Tell) -> None:
+        self._tell = tell
         self._database = mongodb.database
         self._links = mongodb["links"]
         self._pages = Pages(mongodb.reads, "links", Link)
@@ -57,8 +60,7 @@ class Links:
 
     async def create(self, new: NewLink) -> Link:
         """Store a new link and return it. Raises BadRequest if its slug, path or id is taken."""
-        [link] = await self.create_all([new], at="")
-        return link
+        return (await self.create_all([new], at=""))[0]
 
     async def create_all(
         self,
@@ -73,11 +75,12 @@ class Links:
         for _ in range(_MAX_SLUG_ATTEMPTS):
             links = [link_of(one, one.slug or new_slug()) for one in new]
             try:
-                links = await self._insert(links, in_transaction)
+                links, committed = await self._insert(links, in_transaction)
             except NameTaken as error:
                 taken = error
             else:
                 await run_each(self._publish_new, links)
+                await committed()
                 return links
             if taken.field != "slug" or new[taken.index].slug:
                 break
@@ -85,10 +88,10 @@ class Links:
 
     async def _insert(
         self, new: Sequence[Link], in_transaction: InTransaction | None
-    ) -> list[Link]:
+    ) -> tuple[list[Link], Committed]:
         """Store the links, and return them with their names. Raises NameTaken."""
 
-        async def insert(session: MongoSession) -> list[Link]:
+        async def insert(session: MongoSession) -> tuple[list[Link], Committed]:
             names = await find_names(self._database, new, session)
             links = [replace(link, names=own) for link, own in zip(new, names, strict=True)]
             rows = [document_of(link) for link in links]
@@ -97,9 +100,10 @@ class Links:
             await add_choices(self._database, links, session)
             if in_transaction is not None:
                 await in_transaction(session, links)
+            committed = await self._tell([(None, link) for link in links], session)
             # Last: from here to the commit, a change of the same part conflicts.
             await add(self._database, difference([], links), session)
-            return links
+            return links, committed
 
         return await run_in_transaction(self._database, insert)
 
@@ -192,7 +196,7 @@ class Links:
         names = [name for link in links for name in _keys(link)]
         await run_each(self._cache.begin_update, names)
 
-        async def revise(session: MongoSession) -> dict[UUID, Revision]:
+        async def revise(session: MongoSession) -> tuple[dict[UUID, Revision], Committed]:
             stored = await self.find_all([link.id for link in links], session)
             revisions = [
                 Revision(one, revised_link(one, fields_of(one))) for one in stored.values()
@@ -206,15 +210,17 @@ class Links:
             before, after = [one.before for one in changed], [one.after for one in changed]
             if in_transaction is not None:
                 await in_transaction(session, changed)
+            committed = await self._tell(changed, session)
             await add(self._database, difference(before, after), session)
-            return {one.after.id: one for one in revisions}
+            return {one.after.id: one for one in revisions}, committed
 
         try:
-            revised = await run_in_transaction(self._database, revise)
+            revised, committed = await run_in_transaction(self._database, revise)
         except NameTaken as taken:
             raise taken.explained() from None
         changed = [revised[link.id] for link in links if revised[link.id].after != link]
         await run_each(self._publish, changed)
+        await committed()
         return [revised[link.id].after for link in links]
 
     async def _renamed(self, revision: Revision, session: MongoSession) -> Revision:
@@ -249,13 +255,8 @@ class Links:
             await add(self._database, difference(links, []), session)
 
         await run_in_transaction(self._database, remove)
-        await asyncio.gather(
-            *(
-                self._cache.changed(name, None, link.version + 1)
-                for link in links
-                for name in _keys(link)
-            )
-        )
+        keys = [(name, link.version + 1) for link in links for name in _keys(link)]
+        await asyncio.gather(*(self._cache.changed(name, None, version) for name, version in keys))
 
     async def find(self, link_id: UUID) -> Link | None:
         """Return the link, even an archived one; None if there is none."""

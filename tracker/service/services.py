@@ -149,6 +149,7 @@ class Services:
             link_cache_entries=settings.link_cache_entries,
             misses=misses,
             dns_address=settings.dns_address,
+            tell=webhooks.LinkAnnouncer(stores.mongodb, public_url.host).tell,
         )
         self.clicks = clicks.build(
             stores=stores,

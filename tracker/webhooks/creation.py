@@ -64,7 +64,7 @@ async def create_deliveries(
     if not account_ids:
         return set()
     webhooks = await active_webhooks(database, account_ids, session)
-    tags = await _tags_of_links(database, told, webhooks, session)
+    tags = await tags_of_links(database, told, webhooks, session)
     pairs = chain(((None, one) for one in conversions), updated)
     return await insert_deliveries(database, _rows(pairs, webhooks, tags), session)
 
@@ -112,15 +112,15 @@ def _state(conversion: MongoDocument) -> dict[str, Any]:
     return {name: conversion[name] for name in RESTATED if conversion.get(name) is not None}
 
 
-async def _tags_of_links(
+async def tags_of_links(
     database: Database,
-    conversions: Sequence[MongoDocument],
+    told: Iterable[MongoDocument],
     webhooks: Webhooks,
     session: MongoSession,
 ) -> _Tags:
-    """Return the tags of the links of conversions, where a webhook of the account asks for tags."""
+    """Return the tags of the links of conversions or clicks whose account filters by tags."""
     by_tags = {key for key, found in webhooks.items() if any(one.filter.tags for one in found)}
-    of_them = [one for one in conversions if one["account_id"] in by_tags]
+    of_them = [one for one in told if one["account_id"] in by_tags]
     link_ids = {one["link_id"] for one in of_them if "link_id" in one}
     if not link_ids:
         return {}
@@ -145,6 +145,13 @@ async def active_webhooks(
     database: Database, account_ids: set[bytes], session: MongoSession
 ) -> Webhooks:
     wanted = {"account_id": {"$in": stored_ids(account_ids)}, "active": True}
+    return await find_subscribers(database, wanted, session)
+
+
+async def find_subscribers(
+    database: Database, wanted: MongoDocument, session: MongoSession | None = None
+) -> Webhooks:
+    """Return the webhooks with the `wanted` fields."""
     found = defaultdict(list)
     fields = ["account_id", "created_at", "events", "filter"]
     async for row in database["webhooks"].find(wanted, fields, session=session):

@@ -25,8 +25,8 @@ from tracker.webhooks.queue import DeliveryQueue, DueWebhook, due_webhook
 LEASE: Final = timedelta(seconds=30)
 """The duration of a claim: twice the time limit of an attempt."""
 
-LOG_DAYS: Final = 30
-"""Finished deliveries are deleted after this time."""
+LOG_DAYS, CLICKS_LOG_DAYS = 30, 3
+"""Finished deliveries are deleted after this time; those of clicks have many ids."""
 
 MAX_STORED_ATTEMPTS: Final = 20
 """Only retries by hand make more."""
@@ -42,7 +42,7 @@ _MAX_SEARCHES: Final = 5
 """Searches of a claim, while all that it finds has to wait for earlier deliveries."""
 
 _SHOWN_FIELDS: Final = {
-    **dict.fromkeys(set(Delivery.__struct_fields__) - {"macros"}, True),
+    **dict.fromkeys(set(Delivery.__struct_fields__) - {"macros", "click_ids"}, True),
     "payload": {
         "$cond": [
             {"$eq": [{"$type": "$payload"}, "string"]},
@@ -283,7 +283,8 @@ def _oldest_of(webhook_id: UUID, at: datetime, limit: int) -> list[dict[str, Any
 
 def _update_of(result: AttemptResult) -> dict[str, Any]:
     delivery, attempt, status, due_at = result
-    change = _set_due(due_at) if due_at else _set_finished(status, attempt.at)
+    days = LOG_DAYS if delivery.click_ids is None else CLICKS_LOG_DAYS
+    change = _set_due(due_at) if due_at else _set_finished(status, attempt.at, days)
     change["$unset"]["holder"] = ""
     attempts = {"$each": [msgspec.structs.asdict(attempt)], "$slice": -MAX_STORED_ATTEMPTS}
     change["$push"] = {"attempts": attempts}
@@ -294,6 +295,6 @@ def _set_due(at: datetime) -> dict[str, Any]:
     return {"$set": {"status": DeliveryStatus.DUE, "due_at": at}, "$unset": {"expires_at": ""}}
 
 
-def _set_finished(status: DeliveryStatus, at: datetime) -> dict[str, Any]:
-    finished = {"status": status, "expires_at": at + timedelta(days=LOG_DAYS)}
+def _set_finished(status: DeliveryStatus, at: datetime, days: int = LOG_DAYS) -> dict[str, Any]:
+    finished = {"status": status, "expires_at": at + timedelta(days=days)}
     return {"$set": finished, "$unset": {"due_at": "", "holder": ""}}

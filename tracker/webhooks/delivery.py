@@ -24,6 +24,10 @@ class Kind(StrEnum):
     """What an alert of the account waits for has come. It names the webhook."""
     SUMMARY_SENT = "summary.sent"
     """The figures of a week or month. A summary names the webhook."""
+    CLICK_RECORDED = "click.recorded"
+    """Clicks were stored. A delivery tells of many."""
+    LINK_CREATED = "link.created"
+    LINK_CHANGED = "link.changed"
 
     @classmethod
     def _missing_(cls, value: object) -> "Kind | None":
@@ -103,7 +107,10 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True):
     - `url`: the last target filled with them; None if it has no macros.
     - `state`, `previous`: status and money of the conversion as this tells them, as stored, and
       before the change; `reason`: of the change. Deliveries of earlier releases have none.
-    - `revision`: of the conversion. Only if the webhook is told of changes: they keep their order.
+    - `revision`: of the conversion or link. Only if the webhook is told of changes: they keep
+      their order.
+    - `link_id`: of the link that it tells of. `click_ids`: 16 bytes for each of the `clicks`.
+    - `skipped`: how many clicks or links before were not told (`subscriptions/skips`).
     - `expires_at`: a finished delivery is deleted then.
     """
 
@@ -124,6 +131,10 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True):
     previous: dict[str, Any] | None = None
     reason: str | None = None
     revision: int | None = None
+    link_id: UUID | None = None
+    click_ids: bytes | None = None
+    clicks: int | None = None
+    skipped: int | None = None
     expires_at: datetime | None = None
 
 

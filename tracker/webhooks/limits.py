@@ -12,6 +12,15 @@ MAX_TEMPLATE_DEPTH: Final = 20
 MAX_PAYLOAD_BYTES: Final = 64 * 1024
 """Larger than a template, because a template may repeat a long value."""
 
+MAX_CLICKS, MAX_CLICKS_BYTES = 500, 1024 * 1024
+"""Of a request. The first 2 KB of each click fit; the usual one has 700 bytes."""
+
+MAX_CLICKS_TOLD: Final = 5_000
+"""Clicks of an account that one transaction tells of, shared by its webhooks: ten requests."""
+
+MAX_WAITING: Final = 1_000
+"""Requests about clicks and links that wait for a webhook: 6 minutes, if there always are some."""
+
 MAX_FILLED_TARGET_CHARACTERS: Final = 8 * 1024
 """Common servers read request lines of this length. The payload of a GET does not count."""
 

@@ -52,6 +52,20 @@ MACROS: Final[Mapping[str, str]] = {
     "metadata": "metadata of the conversion",
 }
 
+CLICK_MACROS: Final[Mapping[str, str]] = {
+    "bot": "why the click counts as a bot's; missing for a person's",
+    "unique": "whether the click is the visitor's first of the link on that day",
+    "click_query": "all parameters of the click, as they came",
+}
+
+OF_CONVERSIONS: Final = (
+    *("event_id", "value", "payout", "currency", "status", "refunded_value", "reason", "metadata"),
+    *("previous_status", "previous_value", "previous_payout", "payout_type", "event_name", "pbk"),
+    *("conversion_timestamp", "conversion_timestamp_unix", "transaction_id"),
+    *("dedup_id", "net_value"),
+)
+"""Macros without a value where a click is told of."""
+
 AD_MACROS: Final[Mapping[str, str]] = {
     "dedup_id": "transaction id of the conversion, else its event id, as text",
     "net_value": "value of the conversion, less what is refunded",
@@ -60,6 +74,7 @@ AD_MACROS: Final[Mapping[str, str]] = {
     "click_user_agent": "user agent of the visitor",
     "fbc": "fbclid of the click, in the form that Meta takes",
     **{name: f"{name} of the click" for name in AD_IDS},
+    **CLICK_MACROS,
 }
 """Macros that ad platforms need. The payload of a webhook without a template has none of them."""
 

@@ -18,6 +18,7 @@ from tracker.webhooks.payloads.sources import PayloadLoader
 from tracker.webhooks.queue import DeliveryQueue
 from tracker.webhooks.sending.client import WebhookClient
 from tracker.webhooks.store import Webhooks
+from tracker.webhooks.subscriptions.links import LinkAnnouncer as LinkAnnouncer
 
 
 class WebhookServices(NamedTuple):

@@ -18,7 +18,17 @@ from tracker.webhooks.limits import MAX_TESTS_PER_ACCOUNT
 from tracker.webhooks.store import Webhooks
 
 DELIVERY = [
-    *("id", "kind", "event_id", "status", "failing", "created_at", "next_attempt_at", "payload"),
+    *(
+        "id",
+        "kind",
+        "event_id",
+        "clicks",
+        "status",
+        "failing",
+        "created_at",
+        "next_attempt_at",
+        "payload",
+    ),
     *("url", "attempts"),
 ]
 ATTEMPT = ["at", "milliseconds", "code", "answer", "error"]
@@ -100,6 +110,7 @@ async def test_failing_deliveries_are_listed_and_counted_with_the_state_of_their
         "failing_since": iso(at),
         "due": 4,
         "failing": 2,
+        "skipped": 0,
     }
     monkeypatch.setattr("tracker.webhooks.deliveries.MAX_COUNTED", 1)
     state = (await world.api.get(log)).json()["webhook"]

@@ -3,7 +3,7 @@
 from typing import Any
 from uuid import UUID
 
-from tests.factories import create_event_config
+from tests.factories import create_event_config, create_link
 from tests.web.each import each_case
 from tests.web.world import World
 from tests.webhooks.api.webhooks import FIELDS, PATH, PRIVATE, TARGET, create
@@ -90,9 +90,17 @@ async def test_a_filter_is_stored_exactly_and_replaced_as_a_whole(world: World) 
         "statuses": ["rejected"],
         "event_config_ids": [config_id],
         "tags": [str(tag.id)],
+        "links": [str((await create_link(world.services, account_id)).id)],
         "min_value": 0.1,
+        "sample": 0.5,
+        "bots": True,
     }
-    none: dict[str, Any] = {"statuses": [], "event_config_ids": [], "tags": [], "min_value": None}
+    none: dict[str, Any] = {
+        **{name: [] for name in ("statuses", "event_config_ids", "tags", "links")},
+        "min_value": None,
+        "sample": 1.0,
+        "bots": False,
+    }
     made = (await create(world.api, account_id, filter=sent)).json()
     assert made["filter"] == sent
     path = f"{PATH}/{made['id']}"
@@ -111,6 +119,7 @@ async def test_a_filter_names_only_what_the_account_has(world: World) -> None:
         ("event_config_ids", other.id, 403),
         ("event_config_ids", new_id(), 404),
         ("tags", new_id(), 404),
+        ("links", new_id(), 404),
     ):
         refused = await create(world.api, world.account.id, filter={name: [str(known)]})
         assert (refused.status, refused.error.partition(": ")[0]) == (status, f"filter.{name}")

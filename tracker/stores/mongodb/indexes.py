@@ -24,6 +24,8 @@ STATES: Final[Mapping[str, Any]] = {
 """The links that a list by state may have. Few are in one, and the others cost nothing."""
 
 _DUE_IN_ORDER: Final = {"status": "due", "revision": {"$gte": 0}}
+_BOUNDED: Final = {"status": "due", "skipped": {"$gte": 0}}
+_LINKS_IN_ORDER: Final = {"status": "due", "link_id": _EXISTING}
 _FAILING: Final = {"status": "due", "attempts.0": _EXISTING}
 _EXTERNAL: Final = {"partialFilterExpression": {"external_id": _EXISTING}}
 _OF_VARIANT: Final = {"partialFilterExpression": {"variant_id": _EXISTING}}
@@ -64,7 +66,8 @@ _OF_JOBS: Final = (_BY_ACCOUNT, _index("by_lease", "state", "leased_until"))
 
 INDEXES: dict[str, list[IndexModel]] = {
     **dict.fromkeys(
-        ("accounts", "counters", "drain_fences", "rebuilds", "utm_templates"), _NO_OTHER
+        ("accounts", "counters", "drain_fences", "rebuilds", "utm_templates", "webhook_skips"),
+        _NO_OTHER,
     ),
     "api_keys": [
         _index("by_hash", "sha256", unique=True),
@@ -153,6 +156,8 @@ INDEXES: dict[str, list[IndexModel]] = {
             partialFilterExpression={"status": "due"},
         ),
         _index("in_order", "webhook_id", "event_id", partialFilterExpression=_DUE_IN_ORDER),
+        _index("links_in_order", "webhook_id", "link_id", partialFilterExpression=_LINKS_IN_ORDER),
+        _index("bounded", "webhook_id", partialFilterExpression=_BOUNDED),
         _index("log", "webhook_id", "status", "-created_at", "-_id"),
         _index("failing", "webhook_id", "-created_at", "-_id", partialFilterExpression=_FAILING),
         _index("expiry", "expires_at", expireAfterSeconds=0, sparse=True),
@@ -194,7 +199,8 @@ INDEXES: dict[str, list[IndexModel]] = {
         # Revoked shares are listed for a while.
         _index("expiry", "revoked_at", expireAfterSeconds=30 * 24 * 3600),
     ],
-    **{name: [_BY_ACCOUNT] for name in ("views", "webhooks")},
+    "views": [_BY_ACCOUNT],
+    "webhooks": [_BY_ACCOUNT, _index("by_event", "events", "active")],
     **{name: [_BY_ACCOUNT, _index("due", "due_at")] for name in ("alerts", "summaries")},
     "clicks": [
         _index("by_account", "account_id", "at"),

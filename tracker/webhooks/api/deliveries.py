@@ -26,6 +26,7 @@ from tracker.webhooks.limits import MAX_BODY_BYTES
 from tracker.webhooks.schedule import Disabled
 from tracker.webhooks.services import WebhookCall
 from tracker.webhooks.store import Webhook
+from tracker.webhooks.subscriptions.bound import count_skipped
 
 endpoint = Endpoints("webhooks")
 
@@ -50,7 +51,8 @@ class DeliveryRecord(msgspec.Struct, kw_only=True):
 
     id: UUID
     kind: Annotated[Kind, Meta(description="the kind of event that it notifies of")]
-    event_id: Annotated[int | None, Meta(description="id of the conversion; null for messages")]
+    event_id: Annotated[int | None, Meta(description="id of the conversion; null for others")]
+    clicks: Annotated[int | None, Meta(description="their number, if it tells of clicks")]
     status: StatusName
     failing: Annotated[bool, Meta(description="due, and its last attempt failed")]
     created_at: Timestamp
@@ -62,7 +64,7 @@ class DeliveryRecord(msgspec.Struct, kw_only=True):
         Meta(
             description="JSON text, null before the first attempt; lists have only its first "
             f"{SHOWN_CHARACTERS:,} characters. Postback keys are whole with event_configs:write; "
-            "null without webhooks:write"
+            "null without webhooks:write, and for clicks"
         ),
     ]
     url: Annotated[
@@ -100,6 +102,7 @@ class ReceiverState(msgspec.Struct, kw_only=True):
         Meta(description=f"deliveries that are due, now or later; counted up to {MAX_COUNTED:,}"),
     ]
     failing: Annotated[int, Meta(description="those of due whose last attempt failed")]
+    skipped: Annotated[int, Meta(description="clicks and links not sent, as too many waited")]
 
 
 class DeliveryPage(Page[DeliveryRecord], kw_only=True):
@@ -187,7 +190,8 @@ async def list_deliveries(call: WebhookCall[ListDeliveries, Nothing]) -> Deliver
     page = await DELIVERIES.page(call, query, partial(deliveries.page, webhook.id, states))
     await hide_secrets(deliveries, call.principal, page.rows)
     due, failing = [await deliveries.count(webhook.id, one) for one in ("due", FAILING)]
-    state = record_of(ReceiverState, webhook, due=due, failing=failing)
+    skipped = await count_skipped(call.web.mongodb.reads, webhook.id)
+    state = record_of(ReceiverState, webhook, due=due, failing=failing, skipped=skipped)
     return DeliveryPage(rows=page.rows, pagination=page.pagination, webhook=state)
 
 

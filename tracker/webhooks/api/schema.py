@@ -13,6 +13,7 @@ from tracker.webhooks.delivery import Kind, Preset
 from tracker.webhooks.filters import Filter
 from tracker.webhooks.headers import MASK, check_headers
 from tracker.webhooks.limits import (
+    MAX_CLICKS,
     MAX_FILLED_TARGET_CHARACTERS,
     MAX_HEADERS,
     MAX_HEADERS_CHARACTERS,
@@ -72,10 +73,12 @@ Events = Annotated[
         min_length=1,
         description="the events that it subscribes to. conversion: a conversion of the account; "
         "conversion.recorded is another name for it; conversion.updated: its status or money has "
-        "changed; webhook.disabled: the service has disabled another webhook of the account; "
+        "changed; click.recorded: clicks were stored, of which a request has up to "
+        f"{MAX_CLICKS}, as {{clicks, skipped}}; link.created, link.changed: a short link; "
+        "webhook.disabled: the service has disabled another webhook of the account; "
         "delivery.failed: a conversion did not reach another webhook, and is not retried; "
         "alert.fired, summary.sent: alerts and summaries that name the webhook, also unasked. "
-        "The payload template is for conversions and changes; the others are sent as {type, "
+        "The payload template is for conversions, changes and clicks; others are sent as {type, "
         "timestamp, data}",
         examples=[["webhook.disabled", "delivery.failed"]],
     ),

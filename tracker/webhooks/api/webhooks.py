@@ -29,6 +29,7 @@ from tracker.webhooks.api.schema import (
     ShownWebhook,
     WebhookRecord,
 )
+from tracker.webhooks.delivery import Kind
 from tracker.webhooks.filters import Filter
 from tracker.webhooks.payloads import template
 from tracker.webhooks.payloads.target_template import check_target_macros
@@ -97,7 +98,8 @@ async def _check_ids(
 ) -> None:
     """Check the ids that are new in a filter. Raises Forbidden or NotFound."""
     of_configs, of_tags = call.services.event_configs.find_all, call.services.links.tags.find
-    for name, find in (("event_config_ids", of_configs), ("tags", of_tags)):
+    of_links: Any = call.services.links.links.find_all
+    for name, find in (("event_config_ids", of_configs), ("tags", of_tags), ("links", of_links)):
         new = {*getattr(sent or Filter(), name)}.difference(getattr(stored, name, ()))
         found: Mapping[UUID, Owned] = await find(new)
         for one in new:
@@ -135,6 +137,8 @@ def _check_presets(webhook: Mapping[str, Any]) -> None:
     check_preset(preset, made)
     statuses = (webhook["filter"] or Filter()).statuses
     check_platform(preset, webhook["method"], made or {}, webhook["events"], statuses)
+    if Kind.CLICK_RECORDED in webhook["events"] and (preset or webhook["method"] == "GET"):
+        raise BadRequest("events: click.recorded takes neither a preset nor GET")
 
 
 WEBHOOKS: Resource[Webhook, WebhookRecord] = Resource(
@@ -176,7 +180,9 @@ async def create(call: WebhookCall[Nothing, CreateWebhook]) -> CreatedWebhook:
         name=body.name or host,
         target_url=target_url,
         method=body.method,
-        payload_template=template.DEFAULT
+        payload_template=template.DEFAULT_OF_CLICKS
+        if body.payload_template is None and body.events == (Kind.CLICK_RECORDED,)
+        else template.DEFAULT
         if body.payload_template is None
         else body.payload_template,
         events=body.events,

@@ -7,15 +7,19 @@ The sender prepares it before each attempt, with the webhook's secrets decrypted
 - Messages have no conversion: the macros of their webhook are empty.
 """
 
-from collections.abc import Collection, Mapping
+import asyncio
+import contextlib
+from collections.abc import Collection, Mapping, Sequence
+from uuid import UUID
 
 import msgspec
 
 from tracker.webhooks.delivery import Delivery
 from tracker.webhooks.headers import fill_headers, macros_in, parsed_headers
+from tracker.webhooks.limits import MAX_CLICKS_BYTES
 from tracker.webhooks.macros import Unfillable, as_text
 from tracker.webhooks.payloads.payload import render
-from tracker.webhooks.payloads.sources import PayloadSources
+from tracker.webhooks.payloads.sources import PayloadLoader, PayloadSources
 from tracker.webhooks.payloads.target_template import target_template
 from tracker.webhooks.payloads.values import MacroValues
 from tracker.webhooks.presets.ads import AGE, PLATFORMS, fitted_event
@@ -37,7 +41,9 @@ class DeliveryContent(msgspec.Struct, frozen=True, kw_only=True):
     shown_url: str | None
 
     def unstored(self, delivery: Delivery) -> dict[str, str | None]:
-        """Return the fields that `delivery` has not stored yet."""
+        """Return the fields that `delivery` has not stored yet; of clicks nothing is stored."""
+        if delivery.click_ids is not None:
+            return {}
         macros = msgspec.json.encode(self.texts).decode() if self.texts else None
         fields = {"payload": self.payload, "macros": macros, "url": self.shown_url}
         return {name: one for name, one in fields.items() if one != getattr(delivery, name)}
@@ -68,6 +74,32 @@ def content_of(webhook: Webhook, delivery: Delivery, sources: PayloadSources) ->
     if payload is None:
         raise Unfillable("the event is no longer stored")
     return filled_content(webhook, payload, texts)
+
+
+async def complete(webhook: Webhook, delivery: Delivery, payloads: PayloadLoader) -> Delivery:
+    """Return a delivery of clicks with their list as its payload, if any can be sent.
+
+    It is made for each attempt: clicks stay as they are, and 500 are much to store.
+    """
+    if delivery.click_ids is None:
+        return delivery
+    parts, size, packed = list[str](), 0, delivery.click_ids
+    ids = [UUID(bytes=packed[at : at + 16]) for at in range(0, len(packed), 16)]
+    sources = await payloads.load((), ids)
+    for number, click in enumerate(sources.clicks[one] for one in ids if one in sources.clicks):
+        if number % 20 == 0:
+            await asyncio.sleep(0)  # lets other tasks run: 20 take a millisecond
+        with contextlib.suppress(Unfillable):
+            part = rendered(webhook, sources.values_of_click(click))
+            size += len(part)
+            parts += [part] if size <= MAX_CLICKS_BYTES else []
+    skipped = (delivery.skipped or 0) + (delivery.clicks or 0) - len(parts)
+    payload = list_of_clicks(parts, skipped) if parts else None
+    return msgspec.structs.replace(delivery, payload=payload)
+
+
+def list_of_clicks(clicks: Sequence[str], skipped: int) -> str:
+    return f'{{"clicks":[{",".join(clicks)}],"skipped":{skipped}}}'
 
 
 def rendered(webhook: Webhook, values: MacroValues) -> str:

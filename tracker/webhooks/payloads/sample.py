@@ -1,6 +1,6 @@
 """A sample conversion, to test a webhook and to preview a template."""
 
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
 from bson import Decimal128
@@ -9,6 +9,7 @@ from tracker.clicks.enrich import AD_IDS
 from tracker.clock import now
 from tracker.conversions.corrections.status import Status
 from tracker.ids import new_id
+from tracker.links.link import Link
 from tracker.visitor_dimensions import DIMENSIONS
 from tracker.webhooks.delivery import Kind
 from tracker.webhooks.macros import ALL_MACROS, Unfillable, as_text
@@ -16,22 +17,30 @@ from tracker.webhooks.operational_messages import webhook_disabled
 from tracker.webhooks.payloads.content import (
     DeliveryContent,
     filled_content,
+    list_of_clicks,
     macros_of,
     rendered,
     texts_of,
 )
-from tracker.webhooks.payloads.values import MacroValues, values_of
+from tracker.webhooks.payloads.values import MacroValues, of_click, values_of
 from tracker.webhooks.presets.ads import PLATFORMS, as_test
 from tracker.webhooks.presets.chat import as_chat
 from tracker.webhooks.schedule import Disabled
 from tracker.webhooks.store import Webhook
+from tracker.webhooks.subscriptions.links import link_message
+
+_LINK: Final[dict[str, Any]] = {
+    "slug": "sample",
+    "internal_name": "Sample",
+    "destination_url": "https://example.com/landing",
+}
 
 
 def sample_content(webhook: Webhook, kind: Kind | None, base_host: str) -> DeliveryContent:
     """Return a sample event of `kind`; of None, the first kind that the webhook subscribes to.
 
-    It is a conversion, a changed one, or for all other kinds a message. Raises Unfillable if it
-    cannot be sent.
+    It is a conversion, a changed one, a click, or for all other kinds a message. Raises Unfillable
+    if it cannot be sent.
     """
     kind = webhook.events[0] if kind is None else kind
     if kind in (Kind.CONVERSION, Kind.CONVERSION_UPDATED):
@@ -41,8 +50,18 @@ def sample_content(webhook: Webhook, kind: Kind | None, base_host: str) -> Deliv
         return filled_content(webhook, payload, texts_of(values, macros_of(webhook)))
     if webhook.preset in PLATFORMS:
         raise Unfillable("event: an ad platform takes conversions")
+    if kind is Kind.CLICK_RECORDED:
+        values = of_click(sample_values(webhook.account_id, base_host))
+        return filled_content(webhook, list_of_clicks([rendered(webhook, values)], 0), {})
     sample = webhook_disabled(new_id(), webhook.account_id, "Sample", Disabled.FAILING, now())
-    payload = as_chat(webhook.preset, webhook.payload_template, sample.payload())
+    message = sample.payload()
+    if kind in (Kind.LINK_CREATED, Kind.LINK_CHANGED):
+        changed = ["internal_name"] if kind is Kind.LINK_CHANGED else []
+        fields: dict[str, Any] = {**_LINK, "account_id": webhook.account_id, "tags": []}
+        fields |= {"domain_id": None, "domain_name": "", "version": 1}
+        link = Link(id=new_id(), created_at=now(), **fields)
+        message = link_message(kind, link, changed, base_host)
+    payload = as_chat(webhook.preset, webhook.payload_template, message)
     return filled_content(webhook, payload, {})
 
 
@@ -52,6 +71,7 @@ def sample_texts(values: MacroValues) -> dict[str, str]:
         "metadata.<key>": next(iter(values.metadata.values())),
         "query.<name>": next(iter(values.query.values())),
         "parameter:<name>": next(iter(values.parameters.values())),
+        "bot": "crawler",
         "<macro>|lower": values.get("country|lower"),
         "<macro>|upper": values.get("device|upper"),
         "<macro>|text": values.get("value|text"),
@@ -100,13 +120,9 @@ def sample_values(account_id: UUID, base_host: str, is_updated: bool = True) -> 
         "address": "192.0.2.1",
         "ad_ids": dict.fromkeys(AD_IDS, "sample"),
         "consent": "granted",
+        "unique": True,
         "parameter_0": "sub1=sample",
     }
-    link = {
-        **owned,
-        "slug": "sample",
-        "internal_name": "Sample",
-        "destination_url": "https://example.com/landing",
-    }
+    link = {**owned, **_LINK}
     config = {**owned, "name": "Sample", "payout_type": "CPA", "pbk": "sample"}
     return values_of(conversion, click, link, config, ["sample"], base_host)

@@ -10,7 +10,7 @@ from tracker.conversions.corrections.changes import RESTATED
 from tracker.stores.mongodb.database import MongoDB
 from tracker.webhooks.delivery import Delivery
 from tracker.webhooks.macros import Unfillable
-from tracker.webhooks.payloads.values import MacroValues, values_of
+from tracker.webhooks.payloads.values import MacroValues, of_click, values_of
 
 Rows = Mapping[Any, Mapping[str, Any]]
 """Documents by id."""
@@ -41,6 +41,15 @@ class PayloadSources(NamedTuple):
         if conversion.get("currency") is None:
             account = self.accounts.get(conversion["account_id"], {})
             conversion["currency"] = account.get("currency")
+        return self._values(conversion)
+
+    def values_of_click(self, click: Mapping[str, Any]) -> MacroValues:
+        """Return the values of a click that is told of alone, as a conversion without any."""
+        nothing = dict.fromkeys(("metadata", "event_config_id", "value", "payout"))
+        owned = {"click_id": click["_id"], "account_id": click["account_id"], "at": click["at"]}
+        return of_click(self._values({**nothing, **owned, "_id": 0}))
+
+    def _values(self, conversion: dict[str, Any]) -> MacroValues:
         if (click_id := conversion["click_id"]) is not None and "consent" not in conversion:
             conversion["consent"] = self.consents.get(click_id.bytes)
         click = self.clicks.get(click_id)
@@ -59,9 +68,11 @@ class PayloadLoader:
         self._database = mongodb.database
         self._base_host = base_host
 
-    async def load(self, event_ids: Collection[int]) -> PayloadSources:
+    async def load(
+        self, event_ids: Collection[int], clicks_alone: Collection[UUID] = ()
+    ) -> PayloadSources:
         conversions = await self._read("events", event_ids)
-        click_ids = _ids(conversions.values(), "click_id")
+        click_ids = _ids(conversions.values(), "click_id").union(clicks_alone)
         clicks, consents, configs, accounts = await asyncio.gather(
             self._read("clicks", click_ids),
             consents_of(self._mongodb, [one.bytes for one in click_ids]),

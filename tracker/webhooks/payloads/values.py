@@ -13,6 +13,7 @@ from urllib.parse import parse_qsl
 
 import msgspec
 from bson import Decimal128
+from msgspec.structs import replace
 
 from tracker import visitor_dimensions
 from tracker.clicks.document import decoded, sent_parameters
@@ -20,7 +21,7 @@ from tracker.clicks.enrich import AD_IDS
 from tracker.clock import iso
 from tracker.conversions.corrections.status import Status, is_click_key
 from tracker.syntax.strict_json import parse_json
-from tracker.webhooks.macros import name_and_forms
+from tracker.webhooks.macros import OF_CONVERSIONS, name_and_forms
 
 _LINK_FIELDS: Final = ("slug", "internal_name", "destination_url")
 _CONFIG_FIELDS: Final = ("payout_type", "pbk")
@@ -89,6 +90,11 @@ def values_of(
     )
 
 
+def of_click(values: MacroValues) -> MacroValues:
+    """Return the values of a click alone: macros of conversions have none."""
+    return replace(values, fields={**values.fields, **dict.fromkeys(OF_CONVERSIONS)}, metadata={})
+
+
 def _at_path(metadata: Mapping[str, Any], name: str) -> Any:
     """Return the field of that name, else the nested one that `a.b` leads to, else None."""
     if name in metadata:
@@ -150,6 +156,9 @@ def _click_fields(
         "link_id": _text(source.get("link_id")),
         "domain_name": base_host if domain_name == "" else domain_name,
         "referrer": (decoded(click["referrer"]) or None) if click else None,
+        "bot": source.get("bot"),
+        "unique": source.get("unique"),
+        "click_query": decoded(click["query"]) if click else None,
         **{name: source.get(name) for name in visitor_dimensions.NAMES},
     }
 

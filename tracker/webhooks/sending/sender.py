@@ -29,9 +29,9 @@ from tracker.loops import cancel_and_wait, record_failure, wait
 from tracker.stores.secret_box import UnreadableSecret
 from tracker.syntax.url import check_url
 from tracker.webhooks.deliveries import Deliveries
-from tracker.webhooks.delivery import Delivery, Outcome
+from tracker.webhooks.delivery import Delivery, Kind, Outcome
 from tracker.webhooks.limits import MAX_DELIVERIES_PER_CLAIM, MAX_IN_FLIGHT, SLOW_MS
-from tracker.webhooks.payloads.content import DeliveryContent, Prepared, needs_conversion
+from tracker.webhooks.payloads.content import DeliveryContent, Prepared, complete, needs_conversion
 from tracker.webhooks.payloads.sources import PayloadLoader
 from tracker.webhooks.queue import DeliveryQueue
 from tracker.webhooks.sending.attempts import Attempts, content_or_reason
@@ -59,6 +59,9 @@ STOP_SECONDS: Final = 3.0
 
 _RETRY_PAUSE: Final = timedelta(seconds=2)
 """The delay of a delivery whose payload could not be built or stored."""
+
+_MAX_CLICK_REQUESTS: Final = 4
+"""Requests with clicks that a webhook has prepared at once: a megabyte each."""
 
 
 class Sender:
@@ -198,6 +201,8 @@ class Sender:
             host, _ = check_url(FIELD, webhook.target_url).address
             most = free if webhook_id in fresh else min(free, MAX_DELIVERIES_PER_CLAIM)
             share = max(1, most // number)
+            if Kind.CLICK_RECORDED in webhook.events:
+                share = min(share, _MAX_CLICK_REQUESTS)
             if permits := self._limiter.acquire(webhook_id, webhook.account_id, host, share):
                 acquired[webhook_id] = permits
         return acquired
@@ -222,7 +227,9 @@ class Sender:
         prepared: list[Prepared] = []
         at = moment(self._clock())
         for one in claimed:
-            prepared.append(content_or_reason(webhooks[one.webhook_id], one, sources, at))
+            webhook = webhooks[one.webhook_id]
+            whole = await complete(webhook, one, self._payloads)
+            prepared.append(content_or_reason(webhook, whole, sources, at))
             await asyncio.sleep(0)  # lets other tasks run: a payload can take a millisecond
         await self._deliveries.store_content(
             [
