@@ -9,11 +9,12 @@ from playwright.async_api import expect
 from tests.console.accessibility import assert_accessible
 from tests.console.conftest import OpenConsole, OpenPage
 from tests.console.people import sign_in
-from tests.factories import create_event_config, create_view, create_webhook
+from tests.conversions import scene
+from tests.factories import create_event_config, create_view, create_webhook, make_click
 from tests.webhooks.receiver import receiving
 from tests.webhooks.sending.scene import converted, sending
 from tracker.accounts.accounts import Account
-from tracker.clock import now
+from tracker.clock import now, now_ms
 from tracker.ids import new_id
 from tracker.service.services import Services
 from tracker.stores.mongodb.transaction import run_in_transaction
@@ -139,7 +140,7 @@ async def test_an_alert_and_a_summary_of_a_view_are_made_changed_and_deleted(
         await expect(page.get_by_text("An alert tells a webhook when")).to_be_visible()
 
 
-async def test_a_webhook_chooses_what_it_is_told_and_is_tested_with_a_change(
+async def test_a_webhook_chooses_what_it_is_told_and_is_tested_with_each(
     open_console: OpenConsole, services: Services, account: Account, private_allowed: None
 ) -> None:
     config = await create_event_config(services, account.id)
@@ -147,33 +148,49 @@ async def test_a_webhook_chooses_what_it_is_told_and_is_tested_with_a_change(
         await page.get_by_role("button", name="New webhook").click()
         dialog = page.get_by_role("dialog")
         await dialog.get_by_label("Target").fill(f"{receiver.url}/hook")
-        await dialog.get_by_label("Changes", exact=True).check()
+        for kind in ("Changes", "Clicks", "Changed links"):
+            await dialog.get_by_label(kind, exact=True).check()
         await expect(dialog.get_by_label("rejected")).to_have_count(0)
-        await dialog.get_by_text("Only some conversions").click()
+        await dialog.get_by_text("Only some of it").click()
         await dialog.get_by_label("rejected").check()
         await dialog.get_by_label(config.name, exact=True).check()
         await dialog.get_by_label("Lowest value").fill("2.5")
+        await dialog.get_by_label("Share of clicks").fill("12.5")
         await dialog.get_by_role("button", name="Create").click()
         await expect(dialog.get_by_role("heading", name="The signing secret")).to_be_visible()
         receiver.secret = await dialog.locator("code").first.inner_text()
         await dialog.get_by_role("button", name="I have copied it").click()
         only = page.get_by_role("definition").filter(has_text="from 2.5")
-        await expect(only).to_have_text("rejected, 1 event configuration, from 2.5")
-        await page.get_by_role("button", name="Test a change").click()
-        await expect(page.get_by_role("heading", name="The receiver took it")).to_be_visible()
-        await dialog.get_by_role("button", name="Close").last.click()
+        words = "rejected, 1 event configuration, from 2.5, 12.5 % of clicks"
+        await expect(only).to_have_text(words)
+        for test in ("Test a change", "Test clicks", "Test a changed link"):
+            await page.get_by_role("button", name=test, exact=True).click()
+            await expect(page.get_by_role("heading", name="The receiver took it")).to_be_visible()
+            await dialog.get_by_role("button", name="Close").last.click()
+        assert '"clicks":[' in receiver.received[-2].body.decode()
+        assert '"changed":["internal_name"]' in receiver.received[-1].body.decode()
         await page.get_by_role("button", name="Edit", exact=True).click()
         await dialog.get_by_label("rejected").uncheck()
         await dialog.get_by_label("Lowest value").fill("")
+        await dialog.get_by_label("Share of clicks").fill("100")
         await dialog.get_by_role("button", name="Save").click()
         only = page.get_by_role("definition").filter(has_text="1 event")
         await expect(only).to_have_text("1 event configuration")
-    [webhook], _ = await services.webhooks.webhooks.page(account.id, 1, 9)
+        [webhook], _ = await services.webhooks.webhooks.page(account.id, 1, 9)
+        counter = {"_id": f"{webhook.id} 1", "skipped": 1200}
+        await services.stores.mongodb["webhook_skips"].insert_one(counter)
+        await scene.applied(services, [make_click(account.id, at=now_ms()) for _ in range(2)])
+        await page.reload()
+        await expect(page.get_by_text("1,200 clicks and links: too many waited")).to_be_visible()
+        await expect(page.locator("summary").filter(has_text="2 clicks")).to_be_visible()
     assert msgspec.json.decode(webhook.filter) == {
         "statuses": [],
         "event_config_ids": [str(config.id)],
         "tags": [],
+        "links": [],
         "min_value": None,
+        "sample": 1,
+        "bots": False,
     }
 
 

@@ -82,10 +82,7 @@ def build(
     dns_address: tuple[str, int] | None,
     tell: Tell,
 ) -> LinkServices:
-    """Build the links' services. `misses` limits look-ups of unknown names in MongoDB.
-
-    Webhooks `tell` of links.
-    """
+    """Build the links' services. `misses` limits look-ups of unknown names in MongoDB."""
     own_hosts = OwnHosts(public_url.host, public_url.port, port, cname_host, reserved_names)
     links = link_cache(stores, link_cache_entries, misses)
     names = domain_cache(stores, _DOMAIN_CACHE_ENTRIES, misses, own_hosts.is_reserved)

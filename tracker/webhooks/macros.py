@@ -66,6 +66,8 @@ OF_CONVERSIONS: Final = (
 )
 """Macros without a value where a click is told of."""
 
+OF_CLICKS: Final = [name for name in (*MACROS, *CLICK_MACROS) if name not in OF_CONVERSIONS]
+
 AD_MACROS: Final[Mapping[str, str]] = {
     "dedup_id": "transaction id of the conversion, else its event id, as text",
     "net_value": "value of the conversion, less what is refunded",

@@ -40,6 +40,12 @@ const statesOf = (counts) => [
 ];
 const counted = (name, number) => (number ? `${name} (${format.number(number)})` : name);
 const RETRY_DAYS = 30;
+const TESTS = {
+  "conversion.updated": "Test a change",
+  "click.recorded": "Test clicks",
+  "link.created": "Test a new link",
+  "link.changed": "Test a changed link",
+};
 const POLL_MS = 5_000;
 
 /** The page. The filter of the deliveries is in the URL. */
@@ -151,12 +157,13 @@ function Actions({ webhook, path, setOpen, onChanged }) {
   });
   return html`
     <${Button} busy=${testing} onClick=${() => test(webhook.events[0])}>Send a test<//>
-    ${
-      webhook.events.slice(1).includes("conversion.updated") &&
-      html`<${Button} busy=${testing} onClick=${() => test("conversion.updated")}>
-        Test a change
-      <//>`
-    }
+    ${webhook.events.slice(1).map(
+      (kind) =>
+        TESTS[kind] &&
+        html`<${Button} key=${kind} busy=${testing} onClick=${() => test(kind)}>
+          ${TESTS[kind]}
+        <//>`,
+    )}
     <${Button} busy=${busy} onClick=${() => setActive(!webhook.active)}>
       ${webhook.active ? "Pause" : "Activate"}
     <//>
@@ -200,6 +207,13 @@ function Facts({ webhook }) {
           html`
             <dt>Only</dt>
             <dd>${filterText(webhook.filter)}</dd>
+          `
+        }
+        ${
+          webhook.skipped > 0 &&
+          html`
+            <dt>Skipped</dt>
+            <dd>${format.number(webhook.skipped)} clicks and links: too many waited</dd>
           `
         }
         <dt>Created</dt>

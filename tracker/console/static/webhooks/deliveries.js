@@ -52,6 +52,7 @@ function Delivery({ delivery, retryPath, reload }) {
     <summary>
       <${Badge} kind=${KINDS[state]}>${state}<//>
       <strong>${name ?? (eventId === null ? kind : `Conversion ${eventId}`)}</strong>
+      ${delivery.clicks && format.count(delivery.clicks, "click")}
       ${kind === "conversion.updated" && html`<${Badge}>change<//>`}
       <span class="faint">
         ${format.count(attempts.length, "attempt")}

@@ -1,4 +1,4 @@
-/** Of which conversions a webhook is told. */
+/** Of which conversions, clicks and links a webhook is told. */
 
 import { useState } from "preact/hooks";
 import { Checkbox, TextField } from "console/core/fields";
@@ -8,26 +8,35 @@ import { html } from "console/core/html";
 import { can } from "console/core/session";
 import { loadAll } from "console/parts/all";
 
-const NONE = { statuses: [], event_config_ids: [], tags: [], min_value: null };
+const NONE = {
+  ...{ statuses: [], event_config_ids: [], tags: [], links: [] },
+  ...{ min_value: null, sample: 1, bots: false },
+};
 const STATUSES = ["approved", "pending", "rejected", "refunded"];
 
 /** Return the fields of a filter as the form keeps them, and as the API takes them. */
-export const filterFields = ({ min_value: min, ...others } = NONE) => ({
+export const filterFields = ({ min_value: min, sample, ...others } = NONE) => ({
   ...others,
   min_value: min === null ? "" : String(min),
+  sample: String(100 * sample),
 });
-export const sentFilter = ({ min_value: min, ...others }) => ({
+export const sentFilter = ({ min_value: min, sample, ...others }) => ({
   ...others,
   min_value: min === "" ? null : Number(min),
+  sample: Number(sample) / 100,
 });
 
 /** Return a filter in words; empty if it has none. */
-export function filterText({ statuses, event_config_ids: configs, tags, min_value: min }) {
+export function filterText({ statuses, event_config_ids: configs, tags, links, ...others }) {
+  const { min_value: min, sample, bots } = others;
   return [
     ...statuses,
     configs.length && format.count(configs.length, "event configuration"),
     tags.length && format.count(tags.length, "tag"),
+    links.length && format.count(links.length, "link"),
     min !== null && `from ${format.number(min)}`,
+    sample < 1 && `${format.number(100 * sample)} % of clicks`,
+    bots && "clicks of bots too",
   ]
     .filter(Boolean)
     .join(", ");
@@ -37,7 +46,7 @@ export function filterText({ statuses, event_config_ids: configs, tags, min_valu
 export function FilterFields({ filter, onChange, error }) {
   const [open, setOpen] = useState(filterText(sentFilter(filter)) !== "");
   return html`<details open=${open} onToggle=${(event) => setOpen(event.target.open)}>
-    <summary>Only some conversions</summary>
+    <summary>Only some of it</summary>
     ${open && html`<${Choices} ...${{ filter, onChange, error }} />`}
   </details>`;
 }
@@ -62,6 +71,17 @@ function Choices({ filter, onChange, error }) {
       onInput=${set("min_value")}
       error=${error}
     />
+    <${TextField}
+      label="Share of clicks, in percent"
+      name="filter.sample"
+      type="number"
+      max="100"
+      step="any"
+      value=${filter.sample}
+      onInput=${set("sample")}
+      error=${error}
+    />
+    <${Checkbox} label="Clicks of bots too" checked=${filter.bots} onInput=${set("bots")} />
   `;
 }
 

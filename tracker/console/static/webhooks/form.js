@@ -34,6 +34,9 @@ const TEMPLATE_FIELD = {
 const EVENTS = [
   ["conversion", "Conversions", "Each conversion, once its click is known"],
   ["conversion.updated", "Changes", "Each change of a conversion’s status or money, in order"],
+  ["click.recorded", "Clicks", "Up to 500 in a request, each by the payload below"],
+  ["link.created", "New links", "Each link that is created or imported"],
+  ["link.changed", "Changed links", "Each change of a link, in order"],
   ["webhook.disabled", "Disabled webhooks", "When another webhook of the account is disabled"],
   ["delivery.failed", "Failed deliveries", "When a conversion did not reach another webhook"],
   ["alert.fired", "Alerts", "Alerts and summaries that name this webhook, sent in any case"],
