@@ -1,11 +1,13 @@
 """`/openapi.json` is valid and describes every route completely, and no others."""
 
+import csv
 import re
 import tomllib
 from collections.abc import Iterator
 from typing import Any
 
 import jsonschema_rs
+import orjson
 import pytest
 from schemathesis.specs.openapi.definitions import OPENAPI_31
 
@@ -178,6 +180,22 @@ def test_every_body_has_an_example_and_one_schema() -> None:
             schema = resolved(content["schema"])
             assert "anyOf" not in schema
             assert not operation["security"] or schema["additionalProperties"] is False
+
+
+def test_every_answer_has_an_example_of_its_schema() -> None:
+    for method, path, operation in OPERATIONS:
+        for status, answer in operation["responses"].items():
+            for kind, content in resolved(answer).get("content", {}).items():
+                if kind.startswith("image/") or (status >= "400" and kind == "text/html"):
+                    continue
+                example, named = content["example"], (method, path, status, kind)
+                if kind == "application/json":
+                    assert refusals(content["schema"], example) == [], named
+                elif kind == "application/x-ndjson":
+                    assert orjson.loads(example), named
+                elif kind == "text/csv":
+                    heading, row = csv.reader(example.splitlines())
+                    assert len(heading) == len(row) > 1, named
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD"])

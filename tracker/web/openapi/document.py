@@ -19,6 +19,7 @@ from tracker.web.endpoint import (
 )
 from tracker.web.export import FILE_FORMAT_TEXT, MEDIA_TYPES, PAGING
 from tracker.web.limits import MAX_SIGN_IN_BYTES, MAX_TEXT_CHARACTERS
+from tracker.web.openapi.examples import Examples, file_examples
 from tracker.web.openapi.schemas import Schemas
 from tracker.web.openapi_parts import (
     API_KEY,
@@ -91,6 +92,9 @@ def document(
         elif one.in_production:
             paths.setdefault(one.path, {})[one.method.lower()] = _handled_operation(one)
     operations = [operation for item in paths.values() for operation in item.values()]
+    examples = Examples({**schemas.shared, **handled_schemas})
+    for operation in operations:
+        operation["responses"] = examples.added_to(operation["responses"])
     used = dict.fromkeys(tag for operation in operations for tag in operation["tags"])
     return {
         "openapi": "3.1.0",
@@ -148,8 +152,9 @@ def _headers(endpoint: Endpoint) -> OpenApiPart:
 
 
 def _content(endpoint: Endpoint, schemas: Schemas) -> OpenApiPart:
-    if endpoint.is_file:
-        return {one: {"schema": TEXT} for one in MEDIA_TYPES.values()}
+    if endpoint.export is not None and endpoint.is_file:
+        files = file_examples(endpoint.export.record)
+        return {kind: {"schema": TEXT, "example": text} for kind, text in files.items()}
     if isinstance(endpoint.answer, MediaType):
         return {endpoint.answer.name: {"schema": endpoint.answer.schema}}
     return json_content(schemas.answer(endpoint))
