@@ -71,7 +71,7 @@ async def read(call: DetailsCall) -> ReportAnswer:
     "/api/shared/details/export",
     PUBLIC,
     operation_id="exportSharedDetails",
-    answer=MediaType("text/csv", TEXT),
+    answer=MediaType("text/csv", TEXT | {"examples": ["key,name,clicks\r\nDE,Germany,12\r\n"]}),
     example=_EXAMPLE,
     ends_with_client=True,
 )
