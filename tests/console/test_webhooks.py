@@ -94,6 +94,37 @@ async def test_a_webhook_for_a_chat_begins_with_its_template_and_is_sent_plain_t
     ]
 
 
+async def test_a_webhook_of_an_ad_platform_has_settings_and_keeps_its_secret(
+    open_console: OpenConsole, services: Services, account: Account, private_allowed: None
+) -> None:
+    async with open_console("/console/webhooks", "400 (Bad Request)") as page:
+        await page.get_by_role("button", name="New webhook").click()
+        dialog = page.get_by_role("dialog")
+        await dialog.get_by_label("Sends to").select_option("google")
+        await expect(dialog.get_by_label("Payload")).to_have_count(0)
+        await assert_accessible(page)
+        for label in ("Client id", "Client secret", "Refresh token"):
+            await dialog.get_by_label(label).fill(label.split()[1] + "-1234567")
+        await dialog.get_by_label("Customer id", exact=True).fill("12 3")
+        await dialog.get_by_label("Conversion action id").fill("456")
+        await dialog.get_by_role("button", name="Create").click()
+        await expect(dialog.locator(".field .error")).to_contain_text("1 to 64 letters")
+        await dialog.get_by_label("Customer id", exact=True).fill("123")
+        await dialog.get_by_role("button", name="Create").click()
+        await dialog.get_by_role("button", name="I have copied it").click()
+        await page.get_by_role("button", name="Edit").click()
+        await expect(dialog.get_by_label("Customer id", exact=True)).to_have_value("123")
+        await dialog.get_by_label("Conversion action id").fill("789")
+        await dialog.get_by_role("button", name="Save").click()
+        await expect(page.get_by_role("dialog")).to_have_count(0)
+        await expect(page.get_by_text('"productDestinationId": "789"')).to_be_visible()
+    [stored], _ = await services.webhooks.webhooks.page(account.id, 1, 25)
+    readable = services.webhooks.webhooks.with_readable_secrets(stored, now())
+    header = "Google-Refresh id-1234567 secret-1234567 token-1234567"
+    assert json.loads(readable.headers or "") == {"Authorization": header}
+    assert json.loads(stored.settings) == {"customer_id": "123", "conversion_action_id": "789"}
+
+
 async def test_an_alert_and_a_summary_of_a_view_are_made_changed_and_deleted(
     open_console: OpenConsole, services: Services, account: Account
 ) -> None:

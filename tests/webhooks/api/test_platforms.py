@@ -33,6 +33,8 @@ async def test_settings_make_target_and_template_unless_those_are_given(world: W
     fields = {"target_url": "https://8.8.8.8/x", "payload_template": own}
     made = (await create(world.api, world.account.id, **META, **fields)).json()
     assert (made["target_url"], made["payload_template"]) == ("https://8.8.8.8/x", own)
+    same = (await world.api.patch(f"{PATH}/{made['id']}", name="n", **META)).json()
+    assert (same["name"], same["payload_template"]) == ("n", own)
     cleared = (await world.api.patch(f"{PATH}/{made['id']}", preset=None)).json()
     assert (cleared["preset"], cleared["settings"]) == (None, {})
     google = expanded(Preset.GOOGLE, SETTINGS[Preset.GOOGLE])["payload_template"]

@@ -120,13 +120,15 @@ def _record_of(kind: type[_WebhookRecord], webhook: Webhook, **others: object) -
 def _with_preset(webhook: Webhook, fields: dict[str, Any]) -> dict[str, Any]:
     """Return the fields to change, with what follows from other settings. Raises BadRequest."""
     preset = fields.get("preset", webhook.preset)
+    stored = msgspec.structs.asdict(webhook) | {"filter": _stored_filter(webhook)}
+    for name in ("payload_template", "settings"):
+        stored[name] = msgspec.json.decode(stored[name])
+    settings = stored["settings"]
     if preset != webhook.preset:
-        fields = {"settings": {}, **fields}
-    if "settings" in fields:
+        fields, settings = {"settings": {}, **fields}, None
+    # The same settings leave a template as it was written since.
+    if fields.get("settings", settings) != settings:
         fields = {**expanded(preset, fields["settings"]), **fields}
-    stored = msgspec.structs.asdict(webhook)
-    stored["payload_template"] = msgspec.json.decode(webhook.payload_template)
-    stored["filter"] = _stored_filter(webhook)
     if fields.keys() & {"preset", "payload_template", "method", "events", "filter"}:
         _check_presets({**stored, **fields})
     return fields

@@ -109,5 +109,5 @@ function RetryButton({ path, reload }) {
 }
 
 function outcome({ code, error }) {
-  return code === null ? (error ?? "no answer") : `answered ${code}`;
+  return error ?? (code === null ? "no answer" : `answered ${code}`);
 }

@@ -27,8 +27,9 @@ export function TestDialog({ webhook, result, onClose }) {
             ? html`<${Badge} kind=${delivered ? "good" : "bad"}>
               ${attempt.code}
             <//>`
-            : html`<${Badge} kind="bad">none<//> ${attempt.error}`
+            : html`<${Badge} kind="bad">none<//>`
         }
+        ${" "}${attempt.error}
       </dd>
       <dt>Time</dt>
       <dd>${format.number(attempt.milliseconds)} ms</dd>

@@ -10,7 +10,7 @@ import { CodeBlock, Secret } from "console/parts/code";
 import { Dialog } from "console/parts/dialog";
 import { useDraft } from "console/parts/draft";
 import { Boxes, FilterFields, filterFields, sentFilter } from "console/webhooks/filter";
-import { CHATS, PRESETS, PRESET_NAMES } from "console/webhooks/presets";
+import { PRESETS, PRESET_NAMES, isOfApi, sentPlatform } from "console/webhooks/presets";
 import { HeadersEditor, headerRows, requestText, sentHeaders } from "console/webhooks/headers";
 
 const METHODS = [
@@ -53,16 +53,26 @@ export function WebhookDialog({ webhook, onClose, onDone, onLeave }) {
   const [headers, setHeaders] = useState(() => headerRows(webhook));
   const [made, setMade] = useState(null);
   const list = [webhook ? NAME : NEW_NAME, METHOD];
-  const { target: placeholder, hint } = PRESETS[fields.preset];
+  const [secrets, setSecrets] = useState({});
+  const { target: placeholder, hint, platform } = PRESETS[fields.preset];
   const target = [{ ...TARGET, placeholder, hint }];
+  const shown = platform ? [NAME, ...platform.settings] : [TARGET, ...list, TEMPLATE_FIELD];
   const begin = () => (name) => change({ preset: name, ...begun(name) });
   const [save, busy, error] = useAction(async () => {
+    const { target_url, name, method, events, payload_template } = fields;
     const sent = {
-      ...fields,
-      preset: CHATS.includes(fields.preset) ? fields.preset : null,
+      name,
+      events,
+      preset: isOfApi(fields.preset) ? fields.preset : null,
       filter: sentFilter(fields.filter),
-      payload_template: parsed(fields.payload_template),
-      headers: sentHeaders(headers),
+      ...(platform
+        ? sentPlatform(platform, fields, secrets, webhook)
+        : {
+            target_url,
+            method,
+            payload_template: parsed(payload_template),
+            headers: sentHeaders(headers),
+          }),
     };
     const saved = webhook
       ? await api.patch(`/api/webhooks/${webhook.id}`, sent)
@@ -89,24 +99,32 @@ export function WebhookDialog({ webhook, onClose, onDone, onLeave }) {
     onSubmit=${save}
   >
     ${!webhook && html`<${FormFields} list=${[SENDS_TO]} ...${{ fields, set: begin, error }} />`}
-    <${FormFields} list=${target} ...${{ fields, set, error }} />
-    <div class="columns"><${FormFields} ...${{ list, fields, set, error }} /></div>
+    ${!platform && html`<${FormFields} list=${target} ...${{ fields, set, error }} />`}
+    <div class="columns">
+      <${FormFields} list=${platform ? [list[0], ...platform.settings] : list} ...${{ fields, set, error }} />
+    </div>
+    ${platform && html`<${Secrets} ...${{ platform, secrets, setSecrets, webhook }} />`}
     <${Boxes}
       legend="What it gets"
-      rows=${EVENTS}
+      rows=${platform ? EVENTS.slice(0, 2) : EVENTS}
       selected=${fields.events}
       onChange=${set("events")}
     />
     <${FilterFields} filter=${fields.filter} onChange=${set("filter")} error=${error} />
-    <${TemplateEditor}
-      text=${fields.payload_template}
-      method=${fields.method}
-      onInput=${set("payload_template")}
-      error=${error}
-    />
-    <${HeadersEditor} rows=${headers} onChange=${setHeaders} />
-    <${RequestPreview} ...${{ ...fields, headers: sentHeaders(headers) }} />
-    <${ErrorNote} error=${error} fields=${namesOf([TARGET, ...list, TEMPLATE_FIELD])} />
+    ${
+      !platform &&
+      html`
+        <${TemplateEditor}
+          text=${fields.payload_template}
+          method=${fields.method}
+          onInput=${set("payload_template")}
+          error=${error}
+        />
+        <${HeadersEditor} rows=${headers} onChange=${setHeaders} />
+        <${RequestPreview} ...${{ ...fields, headers: sentHeaders(headers) }} />
+      `
+    }
+    <${ErrorNote} error=${error} fields=${namesOf(shown)} />
   <//>`;
 }
 
@@ -114,7 +132,12 @@ function initial(webhook) {
   if (!webhook)
     return { target_url: "", name: "", preset: "own", filter: filterFields(), ...begun("own") };
   const { target_url, name, method, events, filter, payload_template, preset } = webhook;
+  const settings = Object.entries(webhook.settings).map(([one, value]) => [
+    `settings.${one}`,
+    value,
+  ]);
   return {
+    ...Object.fromEntries(settings),
     preset: preset ?? "own",
     target_url,
     name,
@@ -129,6 +152,17 @@ function initial(webhook) {
 function begun(name) {
   const { method, events, template } = PRESETS[name];
   return { method, events, payload_template: JSON.stringify(template, null, 2) };
+}
+
+/** The secrets of an ad platform, which are never shown again. */
+function Secrets({ platform, secrets, setSecrets, webhook }) {
+  const list = platform.secrets.map((one) => ({ ...one, required: !webhook }));
+  const set = (name) => (value) => setSecrets({ ...secrets, [name]: value });
+  return html`<fieldset>
+    <legend>Access</legend>
+    <p class="hint">${webhook ? "Empty: the stored ones stay." : "Stored encrypted."}</p>
+    <${FormFields} ...${{ list, fields: secrets, set }} />
+  </fieldset>`;
 }
 
 function withoutEmpty({ name, ...others }) {
