@@ -91,13 +91,12 @@ class Tool(msgspec.Struct, dict=True):
     @cached_property
     def description(self) -> dict[str, Any]:
         """The tool as `tools/list` has it. It is made at the first use."""
-        is_change = self.endpoint.method == "PATCH"
-        hints = {"readOnlyHint": self.is_reading, "destructiveHint": is_change}
+        hints = {"destructiveHint": self.endpoint.method == "PATCH", "openWorldHint": False}
         return {
             "name": self.name,
             "description": f"{self.about} Needs the scope {self.scope}.",
             "inputSchema": self._schema(Schemas([self.endpoint])),
-            "annotations": hints | {"openWorldHint": False},
+            "annotations": {"readOnlyHint": self.is_reading, **hints},
         }
 
     def _schema(self, schemas: Schemas) -> Any:

@@ -28,6 +28,7 @@ from tracker.web.limits import MAX_PARAMETERS, MAX_QUOTED_NAME_CHARACTERS
 
 Kind = TypeVar("Kind", bound=msgspec.Struct)
 
+_type_info = cache(type_info)  # 1.5 ms for a link
 _ACCOUNT_NAMES = ("accountId", "account_id")
 _INTEGER = re.compile(r"-?[0-9]{1,20}", re.ASCII)
 _NUMBERED = re.compile(r"(\w+)\[[0-9]+\](:.*)", re.ASCII | re.DOTALL)
@@ -146,7 +147,7 @@ def _pairs(raw: str) -> list[tuple[str, str]]:
 @cache
 def _field_types(kind: type[msgspec.Struct]) -> dict[str, set[type]]:
     """Return the types that each field may have, by its name in requests."""
-    fields = cast("StructType", type_info(kind)).fields
+    fields = cast("StructType", _type_info(kind)).fields
     return {field.encode_name: set(map(type, union_types(field.type))) for field in fields}
 
 
@@ -172,7 +173,7 @@ def _parse_fields(kind: type[Kind], fields: dict[str, Any]) -> Parsed[Kind]:
     own = next((name for name in _ACCOUNT_NAMES if name in _field_types(kind)), None)
     if own is not None and account_id is not None:
         fields[own] = account_id
-    collected = _collected(type_info(kind), fields)
+    collected = _collected(_type_info(kind), fields)
     return Parsed(_convert(kind, collected), account_id, frozenset(fields))
 
 
@@ -259,7 +260,7 @@ def _named(types: str) -> str:
 
 def _choices(kind: type[msgspec.Struct], path: str) -> Sequence[str]:
     """Return the values that the enumeration at `path` allows, sorted."""
-    kinds: Sequence[Any] = [type_info(kind)]
+    kinds: Sequence[Any] = [_type_info(kind)]
     for step in _PATH_STEPS.findall(path):
         inner = [kind for outer in kinds for kind in _types_inside(outer, step)]
         kinds = [one for kind in inner for one in union_types(kind)]
