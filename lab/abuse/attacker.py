@@ -87,6 +87,7 @@ ROWS: Final = (
     Row("queries", "20 rules of 10 conditions under long queries", deciding.long_queries),
     Row("previews", "a thousand fetchers of previews", deciding.previews),
     Row("trickle", "a receiver that answers byte by byte", receivers.trickling_receiver),
+    Row("tools", "100 calls of tools for models a second", deciding.tool_calls),
     Row("gone", "a receiver that is gone", receivers.failing_receiver),
 )
 

@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 from itertools import cycle
 from typing import Any, Final
+from uuid import uuid4
 
 from lab.abuse.attack import Report, Target, barrage, from_new_address, made
-from lab.requests import AGENTS, ask, call, head
+from lab.requests import AGENTS, ask, call, head, post
 
 _OWN: Final = "https://shop.test/own"
 _BYTES: Final = 56_000
@@ -34,6 +35,19 @@ async def long_queries(target: Target, seconds: float) -> Report:
         return head("GET", f"/c/{slug}?{next(queries)}", fields)
 
     return await barrage(target.port, make, _RATE, seconds, {"302", "400", "414", "cut off"})
+
+
+async def tool_calls(target: Target, seconds: float) -> Report:
+    """Ask as a model why a link decides, list its tools, and send what is no message."""
+    call = b'{"jsonrpc":"2.0","id":1,"method":"tools/%b"}'
+    tool = b'call","params":{"name":"explain_decision","arguments":{"id":"%b"}},"_":"'
+    bodies = cycle([call % (tool % str(uuid4()).encode()), call % b"list", b"[" * 16_000])
+    key = {"Authorization": f"Bearer {target.guarded.key}"}
+
+    def make() -> bytes:
+        return post("/mcp", "application/json", next(bodies), key | from_new_address())
+
+    return await barrage(target.port, make, 100, seconds, {"200", "400", "429"})
 
 
 async def previews(target: Target, seconds: float) -> Report:
