@@ -10,12 +10,13 @@ README, API, REPORTS = "README.md", "docs/api.md", "docs/reports.md"
 WEBHOOKS, OPERATIONS, SECURITY = "docs/webhooks.md", "docs/operations.md", "docs/security.md"
 CONSOLE, DEPLOY, CAPACITY = "docs/console.md", "docs/deploy.md", "docs/capacity.md"
 UPGRADING, MOVING, MCP = "docs/upgrading.md", "docs/moving.md", "docs/mcp.md"
+INTEGRATIONS = "docs/integrations.md"
 DOCUMENTS = sorted(
     path.relative_to(ROOT).as_posix() for path in (*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"))
 )
 GUIDES = (
     *(README, API, REPORTS, WEBHOOKS, OPERATIONS),
-    *(SECURITY, CONSOLE, DEPLOY, CAPACITY, UPGRADING, MOVING, MCP),
+    *(SECURITY, CONSOLE, DEPLOY, CAPACITY, UPGRADING, MOVING, MCP, INTEGRATIONS),
 )
 
 

@@ -37,19 +37,18 @@ class Shop:
         self.services = services
         self.pages: dict[str, str] = {}
         self.port = 0
-        self.trusted = INTEGRITY
+        self.policy = self.strict(f"'{INTEGRITY}'")
 
     @property
     def url(self) -> str:
         return f"http://{HOST}:{self.port}"
 
-    def policy(self) -> str:
-        """Return a policy that trusts the script by its hash or origin alone."""
-        service = self.services.settings.base_url
-        trusted = self.trusted if "://" in self.trusted else f"'{self.trusted}'"
+    def strict(self, trusted: str) -> str:
+        """Return a policy that allows the shop's own script, and the `trusted` one."""
         return (
-            f"default-src 'none'; script-src 'self' {trusted}; connect-src {service}; "
-            "require-trusted-types-for 'script'; trusted-types 'none'; base-uri 'none'"
+            f"default-src 'none'; script-src 'self' {trusted}; base-uri 'none'; "
+            f"connect-src {self.services.settings.base_url}; "
+            "require-trusted-types-for 'script'; trusted-types 'none'"
         )
 
 
@@ -62,7 +61,7 @@ class _Pages(RequestHandler):
             self.set_header("Content-Type", "text/javascript")
             self.finish(BUTTON)
             return
-        self.set_header("Content-Security-Policy", self.shop.policy())
+        self.set_header("Content-Security-Policy", self.shop.policy)
         script, pbk = self.shop.pages.get(path, ""), self.get_query_argument("pbk", "")
         button = f'<button data-pbk="{pbk}" data-value="12.5">Buy</button>'
         own = '<script defer src="/shop.js"></script>'

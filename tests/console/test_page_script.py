@@ -140,6 +140,7 @@ async def test_another_script_than_the_one_that_was_named_does_not_run(
         problems.expected += ["Content Security Policy", "integrity"]
         wrong = INTEGRITY[:-4] + "AAAA"
         shop.pages["/"] = script_element(services, wrong)
-        for shop.trusted in (INTEGRITY, wrong, services.settings.base_url):
+        for trusted in (f"'{INTEGRITY}'", f"'{wrong}'", services.settings.base_url):
+            shop.policy = shop.strict(trusted)
             await page.goto("/")
             assert await page.evaluate("typeof tracker") == "undefined"

@@ -49,17 +49,18 @@ class NewestPageScript(PageScript):
 
 _NAMES = ("path", "integrity")
 _NEWEST = {"type": "object", "properties": dict.fromkeys(_NAMES, TEXT), "required": [*_NAMES]}
-
-ENDPOINTS = tuple(
-    HandledEndpoint("GET", path, handler, name, "Clicks", summary, {200: public_answer("", found)})
-    for path, handler, name, summary, found in (
-        (
-            *("/js/tracker.json", NewestPageScript, "newestPageScript"),
-            *("Path and hash of the script for landing pages", json_content(_NEWEST)),
-        ),
-        (
-            *(PATH, PageScript, "pageScript", "The script for landing pages"),
-            {"text/javascript": {"schema": TEXT}},
-        ),
-    )
+_FOUND = json_content(_NEWEST, {"path": PATH, "integrity": INTEGRITY})
+_ROW = HandledEndpoint(
+    *("GET", PATH, PageScript, "getPageScript", "Clicks", "The script for landing pages"),
+    answers={200: public_answer("The script.", {"text/javascript": {"schema": TEXT}})},
+)
+ENDPOINTS = (
+    _ROW,
+    _ROW._replace(
+        path="/js/tracker.json",
+        handler=NewestPageScript,
+        operation_id="getNewestPageScript",
+        summary="The path and hash of the script for landing pages",
+        answers={200: public_answer("Path and hash.", _FOUND)},
+    ),
 )
