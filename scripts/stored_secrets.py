@@ -22,7 +22,11 @@ _EXAMPLES = (
 
 
 def _sealed(services: Services) -> tuple[SealedFields, ...]:
-    return (services.webhooks.webhooks.sealed_fields, services.accounts.second_factor.sealed_fields)
+    return (
+        services.webhooks.webhooks.sealed_fields,
+        services.accounts.second_factor.sealed_fields,
+        services.web.answers.sealed_fields,
+    )
 
 
 async def _status(services: Services, parsed: argparse.Namespace) -> list[OutputRow]:

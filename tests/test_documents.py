@@ -115,6 +115,8 @@ def test_the_pasted_commands_end_in_the_report_that_is_shown(tmp_path: Path) -> 
         live = block(API, "curl -sN")
         assert paste(f"cd {tmp_path}\n{file}\ncat links.csv").startswith("id,")
         assert '"since_cursor":' in paste(clicks)
+        sent_again = block(API, 'curl -s "$BASE/api/short-links" -H')
+        assert paste(sent_again) == paste(sent_again) != ""
         assert paste(f"grep -m 1 '^event: ' < <({live.strip()} 2>&-)") == "event: state\n"
 
 

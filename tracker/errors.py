@@ -15,6 +15,7 @@ class ErrorCode(StrEnum):
 
     BAD_REQUEST = "bad_request"
     ALREADY_TAKEN = "already_taken"
+    IDEMPOTENCY_KEY_REUSED = "idempotency_key_reused"
     UNAUTHORIZED = "unauthorized"
     CODE_REQUIRED = "code_required"
     PASSWORD_REQUIRED = "password_required"  # noqa: S105

@@ -12,8 +12,10 @@ Guarantee: no id is given twice, even if a store is lost.
 import asyncio
 import os
 import uuid
+from collections.abc import Awaitable, Callable
 from contextvars import Context
 from pathlib import Path
+from typing import NamedTuple
 
 import structlog
 from pymongo import ReturnDocument
@@ -32,6 +34,16 @@ GAP_IDS = 1_000_000_000
 """Ids to skip if the counter was lost."""
 
 _COUNTER = "event_id"
+
+
+class ReservedId(NamedTuple):
+    """The id of a conversion that may be recorded again. Drains store an id once.
+
+    It is `known`, or `reserve` gets a new id and returns the one to use.
+    """
+
+    known: int | None
+    reserve: Callable[[int], Awaitable[int]]
 
 
 class SpareBlock:
@@ -94,8 +106,13 @@ class EventIds:
         """Return whether there are ids in memory or in the file."""
         return bool(self._blocks) or self._spare.exists()
 
-    async def next(self) -> int:
-        """Return a new id. Raises Unavailable if memory, MongoDB and the file have none."""
+    async def next(self, reserved: ReservedId | None = None) -> int:
+        """Return a new id, or the reserved one.
+
+        Raises Unavailable if memory, MongoDB and the file have none.
+        """
+        if reserved is not None:
+            return reserved.known or await reserved.reserve(await self.next())
         while (one := self.next_in_memory()) is None:  # a crowd may use up a block at once
             if not await asyncio.shield(self._fetching_task()):
                 raise Unavailable("storage is unavailable; try again")

@@ -19,7 +19,7 @@ from tracker.conversions.append import ConversionAppender
 from tracker.conversions.conversion import Conversion
 from tracker.conversions.corrections.status import OnRepeat
 from tracker.conversions.event_config import EventConfig, EventConfigs
-from tracker.conversions.event_ids import EventIds
+from tracker.conversions.event_ids import EventIds, ReservedId
 from tracker.conversions.look_ups import LOOK_UP_SECONDS, LookUps
 from tracker.conversions.postbacks.aliases import MAX_WARNINGS, SHARED_ID, warnings_of
 from tracker.conversions.postbacks.parameters import ConversionParameters
@@ -46,6 +46,7 @@ _METADATA_BYTES_PER_CONVERSION: Final = 1024
 
 _RETRY_SECONDS: Final = 10
 """The Retry-After of the limit. Most clicks are stored within a second."""
+_Appended = tuple[int, int | None, tuple[str, ...]]
 
 
 class RecordedConversion(NamedTuple):
@@ -139,7 +140,11 @@ class Recorder:
             waiter.set_result(task.result())
 
     async def record(
-        self, parameters: ConversionParameters, client: str = "", origin: Origin | None = None
+        self,
+        parameters: ConversionParameters,
+        client: str = "",
+        origin: Origin | None = None,
+        reserved: ReservedId | None = None,
     ) -> RecordedConversion:
         """Record a conversion. `client` is the sender's address, `origin` an upload.
 
@@ -151,7 +156,7 @@ class Recorder:
         parameters, restates = draft.parameters, draft.restates
         if draft.account_id is None:
             self._allow_without_account(parameters, client)
-        first, event_id, warnings = await self._append(draft)
+        first, event_id, warnings = await self._append(draft, reserved)
         is_repeat = first != event_id
         if is_repeat:
             warnings = await self._appender.warned(parameters, first, warnings)
@@ -212,15 +217,15 @@ class Recorder:
         account = await self._account(account_id)
         return Draft(parameters, reported, config, account, account_id, owner_id, restates, origin)
 
-    async def _append(self, draft: Draft) -> tuple[int, int | None, tuple[str, ...]]:
+    async def _append(self, draft: Draft, reserved: ReservedId | None) -> _Appended:
         """Append, unless it is a mere repeat. Return the ids of the first and the new; warnings."""
         checked = await self._check(draft)
         first, warnings = checked.first, checked.warnings
         if first is not None and not draft.restates:
-            return first, None, warnings
+            return first, reserved and reserved.known, warnings
         if draft.origin is not None and draft.origin.is_dry_run:
             return first or 0, 0, warnings
-        new = draft.conversion(await self._event_ids.next(), checked)
+        new = draft.conversion(await self._event_ids.next(reserved), checked)
         appended = await self._appender.append(new, checked.scopes if first is None else ())
         return appended if first is None else first, new.id, warnings
 

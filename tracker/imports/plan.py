@@ -24,8 +24,9 @@ from tracker.imports.candidate import (
 from tracker.imports.item import SourceLink, SourceVisit, kept
 from tracker.imports.rows import ImportRow, ImportRows, Outcome
 from tracker.imports.store import Import
+from tracker.links.api.new_links import new_link
 from tracker.links.api.option_schema import rule_fields
-from tracker.links.api.short_links import check_targets, new_link
+from tracker.links.api.short_links import check_targets
 from tracker.links.domain import Domain
 from tracker.links.link import Link, NewLink
 from tracker.links.services import LinkServices

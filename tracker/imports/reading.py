@@ -25,7 +25,7 @@ from tracker.imports.item import (
 from tracker.imports.source import FileFormat, Items, Pieces, Source
 from tracker.imports.store import Import, Imports
 from tracker.jobs.files import Files
-from tracker.jobs.store import LEASE, LeaseLost, leased
+from tracker.jobs.store import LEASE, InTransaction, LeaseLost, leased
 from tracker.loops import cancel_and_wait
 from tracker.web.limits import MAX_UPLOAD_BYTES
 
@@ -77,13 +77,15 @@ class ApiReading:
         self._passwords = passwords
         self._tasks: set[asyncio.Task[None]] = set()
 
-    async def begin(self, new: Import, items: Items) -> Import:
+    async def begin(
+        self, new: Import, items: Items, in_transaction: InTransaction[Import] | None = None
+    ) -> Import:
         """Store an import, and begin to read it. Raises Unavailable if too many are read."""
         if len(self._tasks) >= MAX_READING:
             raise Unavailable("api: too many are being read; try again", {"Retry-After": "60"})
         lease = {"holder": new_id(), "leased_until": now() + LEASE}
         held = msgspec.structs.replace(new, state="reading", format=ITEMS_FORMAT, **lease)
-        await self._imports.create(held)
+        await self._imports.create(held, in_transaction)
         task = asyncio.create_task(self._read(held, items))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)

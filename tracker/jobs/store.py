@@ -6,7 +6,7 @@ cancelled it. Each step of the work writes the document under both conditions.
 
 import asyncio
 import contextlib
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, ClassVar, Final, Generic, NamedTuple, TypeVar
 from uuid import UUID
@@ -59,6 +59,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
 
 
 J = TypeVar("J", bound=Job)
+InTransaction = Callable[[MongoSession, J], Awaitable[object]]
 
 
 class LeaseLost(Exception):
@@ -91,7 +92,7 @@ class Jobs(Generic[J]):
     async def page(self, account_id: UUID, page: int, page_size: int) -> tuple[list[J], int]:
         return await self._find_page({"account_id": account_id}, page, page_size)
 
-    async def create(self, new: J) -> None:
+    async def create(self, new: J, in_transaction: InTransaction[J] | None = None) -> None:
         """Store a job. Raises BadRequest if the account has too many."""
 
         async def create(session: MongoSession) -> None:
@@ -99,6 +100,8 @@ class Jobs(Generic[J]):
                 raise LimitReached(f"{self._name}: at most {self.most}; {self.remedy}")
             await self._check_working(new, new.state, session)
             await self._jobs.insert_one(as_document(new), session=session)
+            if in_transaction is not None:
+                await in_transaction(session, new)
 
         await run_in_turn(self._database, new.account_id, create)
 

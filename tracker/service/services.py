@@ -112,12 +112,14 @@ class Services:
             per_hour=settings.rate_limit_account_per_hour,
             ipv6_prefix=settings.rate_limit_ipv6_prefix,
             session_per_minute=settings.rate_limit_session_per_minute,
+            secret_keys=settings.secret_keys,
         )
         self.web = self._web_services(settings)
 
     def _web_services(self, settings: Settings) -> WebServices:
         return WebServices(
             access_log=AccessLog(settings.access_log),
+            answers=self.access.answers,
             api_keys=self.access.api_keys,
             audit=self.access.audit,
             authority=self.access.authority,
@@ -214,10 +216,7 @@ class Services:
         self.ingest = self._ingest_services(settings)
         self.imports = self._import_services()
         self.alerts = alerts.build(
-            stores=self.stores,
-            journal=self.journal,
-            reports=self.reports,
-            webhooks=self.webhooks,
+            stores=self.stores, journal=self.journal, reports=self.reports, webhooks=self.webhooks
         )
         self.uploads = uploads.build(
             stores=self.stores, conversions=self.conversions, journal=self.journal

@@ -30,6 +30,7 @@ class Purpose(Enum):
 
     WEBHOOK = b"tracker webhook secrets v1"
     TOTP = b"tracker totp secrets v1"
+    ANSWER = b"tracker first answers v1"
 
 
 class UnreadableSecret(Exception):

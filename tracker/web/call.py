@@ -1,12 +1,13 @@
 """Calls: requests that passed every check before their endpoint, and their answers."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, Final, Generic, NamedTuple, Protocol, TypeVar
 from uuid import UUID
 
 import msgspec
 
 from tracker.access.audit import AuditAction, AuditObject, FieldChange
+from tracker.access.idempotency import Once
 from tracker.access.principal import Author, Principal
 from tracker.access.sessions import Session
 from tracker.errors import Forbidden, NotFound
@@ -19,6 +20,8 @@ Room = TypeVar("Room")
 Query = TypeVar("Query")
 Body = TypeVar("Body")
 Value = TypeVar("Value")
+
+ENCODER: Final = msgspec.json.Encoder(decimal_format="number")
 
 
 class Nothing(msgspec.Struct):
@@ -87,6 +90,7 @@ class Call(PublicCall[Room, Query, Body], Generic[Room, Query, Body], frozen=Tru
     event_ids: tuple[int, ...]
     upload: Any = None
     if_match: str | None = None
+    once: Once | None = None
 
     @property
     def precondition(self) -> Precondition:
@@ -120,6 +124,14 @@ class Call(PublicCall[Room, Query, Body], Generic[Room, Query, Body], frozen=Tru
         if not self.principal.may_see(resource):
             raise NotFound(f"{name}: not found")
         return resource
+
+    async def keep(self, session: MongoSession, answer: Callable[[], Awaitable[Any]]) -> None:
+        """Keep the answer under the request's Idempotency-Key, in the transaction of its effect.
+
+        Without a key there is no answer to make.
+        """
+        if self.once is not None:
+            await self.web.answers.keep(self.once, ENCODER.encode(await answer()), session)
 
     async def lock_authority(self, scope: str, session: MongoSession) -> Principal:
         """Return the present principal, which stays valid until the transaction ends.

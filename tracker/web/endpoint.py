@@ -107,6 +107,7 @@ class Endpoint(NamedTuple):
     - `receive` makes what takes a body of any type, up to `body_bytes`, in pieces.
     - `limited`: it respects the limit of members to tags, who get 403 from all others.
     - `versioned`: the answer's `revision` is its `ETag`, and changes respect `If-Match`.
+    - `idempotent`: it keeps its answer (`Call.keep`) for repeats with the same `Idempotency-Key`.
     """
 
     room: str
@@ -129,6 +130,7 @@ class Endpoint(NamedTuple):
     receive: Receive | None = None
     limited: bool = False
     versioned: bool = False
+    idempotent: bool = False
 
     def as_file(self, export: Export) -> "Endpoint":
         """Return the endpoint that answers this one's `export`, whatever `Accept` says."""
@@ -167,6 +169,7 @@ class _Traits(TypedDict, total=False):
     ends_with_client: bool
     limited: bool
     versioned: bool
+    idempotent: bool
 
 
 class Endpoints:
@@ -238,9 +241,10 @@ class Endpoints:
         receive: Receive,
         operation_id: str,
         body_bytes: int = MAX_UPLOAD_BYTES,
+        **traits: Unpack[_Traits],
     ) -> Callable[[Run], Run]:
         """Declare a POST whose body is a file of any type."""
-        declare = self("POST", path, access, operation_id=operation_id)
+        declare = self("POST", path, access, operation_id=operation_id, **traits)
 
         def add(run: Run) -> Run:
             declare(run)

@@ -3,21 +3,21 @@
 from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import Any
+from uuid import UUID
 
 import msgspec
 
 from tracker.access.session_cookie import SessionCookie
+from tracker.ids import parse_event_id, parse_id
 from tracker.stores.mongodb.time_limit import TimeLimits
 from tracker.syntax.entity_tags import entity_tag
-from tracker.web.call import AnswerWithHeaders, Nothing, PublicCall, RequestClient
-from tracker.web.endpoint import Endpoint, Public
+from tracker.web.call import ENCODER, AnswerWithHeaders, Nothing, PublicCall, RequestClient
+from tracker.web.endpoint import EVENT_ID, TEXT_IDS, Endpoint, Public
 from tracker.web.handler import JSON, Content, Handler
 from tracker.web.incoming_body import IncomingBody
 from tracker.web.limits import MAX_SIGN_IN_BYTES
 from tracker.web.parameters import Parsed, parse_body, parse_query
 from tracker.web.services import WebProcess
-
-_ENCODER = msgspec.json.Encoder(decimal_format="number")
 
 
 class EndpointHandler(Handler):
@@ -66,7 +66,7 @@ class EndpointHandler(Handler):
         if self.endpoint.versioned and hasattr(result, "revision"):
             self.set_header("ETag", entity_tag(result.revision))
         is_content = isinstance(result, Content)
-        self.finish_with(result if is_content else Content(JSON, _ENCODER.encode(result)))
+        self.finish_with(result if is_content else Content(JSON, ENCODER.encode(result)))
 
     def check_etag_header(self) -> bool:
         """Return False: a tag is for `If-Match`; what is counted changes without it."""
@@ -107,3 +107,12 @@ class PublicHandler(EndpointHandler):
             body=self.parsed_body(endpoint.body).value,
         )
         self.finish_with_result(await self.result_of(endpoint, call))
+
+
+def parsed_path(
+    endpoint: Endpoint, path: Sequence[str]
+) -> tuple[tuple[UUID, ...], tuple[int, ...]]:
+    """Return the UUIDs in the path, and the ids of events. Raises BadRequest if one is invalid."""
+    named = list(zip(endpoint.id_names, path, strict=True))
+    ids = tuple(parse_id(name, text) for name, text in named if name not in (EVENT_ID, *TEXT_IDS))
+    return ids, tuple(parse_event_id(name, text) for name, text in named if name == EVENT_ID)

@@ -2,7 +2,8 @@
 
 import asyncio
 import re
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
+from hashlib import sha256
 from typing import Any, ClassVar, Final, NamedTuple, TypeVar
 from uuid import uuid4
 
@@ -11,11 +12,12 @@ import structlog
 from pymongo.errors import ConnectionFailure, OperationFailure
 from tornado.web import HTTPError, RequestHandler, stream_request_body
 
+from tracker.access.idempotency import HEADER, REPLAYED, Once, parse_key
 from tracker.errors import ErrorCode, MethodNotAllowed, NotFound, TooSlow, TrackerError, Unavailable
 from tracker.stores.mongodb.drivers import MONGODB_TIMEOUT_SECONDS
 from tracker.stores.mongodb.time_limit import is_time_limit
 from tracker.stores.mongodb.transaction import is_conflict
-from tracker.web.incoming_body import IncomingBody
+from tracker.web.incoming_body import IncomingBody, TakePiece
 from tracker.web.limits import MAX_IGNORED_BODY_BYTES, MAX_REQUEST_ID_CHARACTERS
 from tracker.web.services import WebProcess, WebServices
 
@@ -66,6 +68,7 @@ class Handler(RequestHandler):
         self.route = route
         self.methods = methods
         self._work: asyncio.Future[Any] | None = None
+        self._passed_on: Any = None
         self._is_disconnected = False
         # Set here, because Tornado may reject a request before `prepare`.
         sent = self.header("X-Request-Id")
@@ -112,6 +115,41 @@ class Handler(RequestHandler):
         """Return the client's country from the header of a trusted edge; empty without one."""
         name = self.web.country_header
         return self.header(name) if name else ""
+
+    def idempotency_key(self) -> str | None:
+        """Return the request's Idempotency-Key, if any. Raises BadRequest if it breaks the rule."""
+        return parse_key(self.request.headers.get_list(HEADER))
+
+    def hashed(self, take: TakePiece) -> TakePiece:
+        """Return `take`, for a body that is not kept: it goes into the fingerprint as well."""
+        self._passed_on = passed_on = sha256()
+
+        def take_hashed(piece: bytes) -> Awaitable[None] | None:
+            passed_on.update(piece)
+            return take(piece)
+
+        return take_hashed
+
+    def fingerprint(self) -> bytes:
+        """Return what a request and its repeats have in common: method, target and body."""
+        body = self._passed_on or sha256(self.body())
+        target = f"{self.request.method} {self.request.uri} ".encode("latin-1", "replace")
+        return sha256(target + body.digest()).digest()
+
+    async def answer_once(self, once: Once, work: Callable[[], Awaitable[object]]) -> bool:
+        """Do `work` and finish with the answer that it keeps, or with that of an earlier request.
+
+        Return whether it is an earlier one's. Raises as `FirstAnswers.once`.
+        """
+        is_replayed = await self.web.answers.once(once, work)
+        assert once.answer is not None
+        if is_replayed:
+            self.set_header(REPLAYED, "true")
+        self.finish_kept(once.answer)
+        return is_replayed
+
+    def finish_kept(self, answer: bytes) -> None:
+        self.finish_with(Content(JSON, answer))
 
     def answer(self, value: Any, status: int = 200) -> None:
         self.set_status(status)
@@ -213,7 +251,7 @@ def as_tracker_error(error: BaseException | None, status: int = 500) -> TrackerE
     if isinstance(error, ConnectionFailure):
         return Unavailable("storage is unavailable; try again")
     if isinstance(error, OperationFailure) and is_conflict(error):
-        return Unavailable("too many changes at once; try again")
+        return Unavailable("too many changes at once; try again", {"Retry-After": "1"})
     if isinstance(error, HTTPError) and status != 500:
         message = error.reason or error.log_message or "bad request"
         answer = _Internal(message, code=ErrorCode.BAD_REQUEST)

@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
+from tracker.access.idempotency import HEADER, MAX_KEY_CHARACTERS, REPLAYED
 from tracker.errors import CODE_HEADER, FIELD_HEADER, REASON_HEADER, ErrorCode, ErrorReason
-from tracker.ids import SLUG_RULE
+from tracker.ids import EXAMPLE_ID, SLUG_RULE
 from tracker.web.limits import MAX_BODY_BYTES
 
 OpenApiPart = dict[str, Any]
@@ -15,6 +16,7 @@ SESSION = "session"
 
 TEXT: OpenApiPart = {"type": "string"}
 BINARY: OpenApiPart = {"type": "string", "format": "binary"}
+_TRUE: OpenApiPart = {"type": "string", "const": "true"}
 _COUNT: OpenApiPart = {"type": "integer", "minimum": 0}
 
 
@@ -81,6 +83,17 @@ IF_MATCH: OpenApiPart = {
     "description": "The `ETag` that is to be changed, or several; `*`: any. Else it is 412.",
     "schema": _TAG,
 }
+
+IDEMPOTENCY_KEY: OpenApiPart = {
+    "name": HEADER,
+    "in": "header",
+    "description": "A text that is new for each request, bare or in quotes. The same request with "
+    "the same key gets the first answer again, for 24 hours, and has no other effect. With another "
+    "request the key is 400 `idempotency_key_reused`.",
+    "schema": TEXT
+    | {"minLength": 1, "maxLength": MAX_KEY_CHARACTERS + 2, "examples": [EXAMPLE_ID]},
+}
+IS_REPLAYED = {REPLAYED: header("Whether this is the answer to an earlier request.", _TRUE)}
 
 RETRY_AFTER = _refs("Retry-After")
 _ERROR_CODE = _refs(CODE_HEADER)

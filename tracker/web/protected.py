@@ -22,6 +22,7 @@ import msgspec
 import structlog
 from tornado.web import RequestHandler
 
+from tracker.access.idempotency import Once, once_of
 from tracker.access.open_answers import Access
 from tracker.access.principal import Principal
 from tracker.access.rate_limit import Usage
@@ -29,10 +30,9 @@ from tracker.access.session_cookie import SessionCookie
 from tracker.access.sessions import Session, SignedIn
 from tracker.errors import BadRequest, ErrorCode, Forbidden, Unauthorized
 from tracker.http.exchange import Exchange
-from tracker.ids import parse_event_id, parse_id
 from tracker.web.call import Call, Nothing
-from tracker.web.endpoint import EVENT_ID, TEXT_IDS, Endpoint, Upload
-from tracker.web.endpoint_handler import EndpointHandler
+from tracker.web.endpoint import TEXT_IDS, Endpoint, Upload
+from tracker.web.endpoint_handler import EndpointHandler, parsed_path
 from tracker.web.event_stream import EventStream, EventStreamAnswer
 from tracker.web.export import FileFormat, check_export_request, requested_format
 from tracker.web.export_stream import ExportStream
@@ -66,6 +66,7 @@ class ProtectedHandler(EndpointHandler):
         self.read_principal: Callable[[], Awaitable[object]]
         self.body_comes_late = False
         self.upload: Upload | None = None
+        self.once: Once | None = None
         self.stream: ExportStream | EventStreamAnswer | None = None
         # Every request is counted, whatever is wrong with it: Tornado must not reject its method
         # first.
@@ -95,12 +96,13 @@ class ProtectedHandler(EndpointHandler):
             await self._receive(self.endpoint)
 
     async def _receive(self, endpoint: Endpoint) -> None:
-        ids, _ = _parsed_path(endpoint, self.path_args)
+        ids, _ = parsed_path(endpoint, self.path_args)
         self._check_account(parse_query(endpoint.query, self.request.query).account_id)
         self._check_scope(endpoint.scope_of(None))
         assert endpoint.receive is not None
         self.upload = await endpoint.receive(self.services, self.principal, ids)
-        await self.incoming.pass_on(self.upload.write)
+        write = self.upload.write
+        await self.incoming.pass_on(self.hashed(write) if endpoint.idempotent else write)
 
     async def _prepare_session(self, cookie: SessionCookie, secret: str) -> None:
         headers, is_method = self.request.headers, self.request.method in self.methods
@@ -152,7 +154,18 @@ class ProtectedHandler(EndpointHandler):
             if self.incoming.exceeded:
                 self.upload.abandon()
             self.incoming.content()  # raises PayloadTooLarge
-        ids, event_ids = _parsed_path(endpoint, path)
+        key = self.idempotency_key() if endpoint.idempotent else None
+        if key is None:
+            await self._run_parsed(endpoint, path)
+            return
+        self._check_scope(endpoint.scope_of(None))
+        self.once = once_of(self.principal, key, self.fingerprint())
+        run = partial(self._run_parsed, endpoint, path)
+        if await self.answer_once(self.once, run) and self.upload is not None:
+            self.upload.abandon()
+
+    async def _run_parsed(self, endpoint: Endpoint, path: Sequence[str]) -> None:
+        ids, event_ids = parsed_path(endpoint, path)
         query = parse_query(endpoint.query, self.request.query)
         body = await self._parsed_body(endpoint.body)
         named = zip(endpoint.id_names, path, strict=True)
@@ -177,13 +190,14 @@ class ProtectedHandler(EndpointHandler):
             event_ids=event_ids,
             upload=self.upload,
             if_match=self.request.headers.get("If-Match"),
+            once=self.once,
         )
         if endpoint.export is not None and file_format is not None:
             await self._send(ExportStream(self, endpoint.export, file_format, call), scope)
             return
         if isinstance(result := await self.result_of(endpoint, call), EventStream):
             await self._send(EventStreamAnswer(self, result), scope)
-        else:
+        elif self.once is None:
             self.finish_with_result(result)
 
     async def _parsed_body(self, kind: type[msgspec.Struct]) -> Parsed[msgspec.Struct]:
@@ -278,12 +292,3 @@ class ProtectedHandler(EndpointHandler):
         self.set_header("X-RateLimit-Reset", str(-(-tighter.reset_ms // 1000)))
         self.set_header("RateLimit-Policy", ", ".join(policies))
         self.set_header("RateLimit", ", ".join(left))
-
-
-def _parsed_path(
-    endpoint: Endpoint, path: Sequence[str]
-) -> tuple[tuple[UUID, ...], tuple[int, ...]]:
-    """Return the UUIDs in the path, and the ids of events. Raises BadRequest if one is invalid."""
-    named = list(zip(endpoint.id_names, path, strict=True))
-    ids = tuple(parse_id(name, text) for name, text in named if name not in (EVENT_ID, *TEXT_IDS))
-    return ids, tuple(parse_event_id(name, text) for name, text in named if name == EVENT_ID)

@@ -6,6 +6,7 @@ from tracker.access.api_keys import ApiKeys
 from tracker.access.audit import Audit
 from tracker.access.authority import Authority
 from tracker.access.client_address import ClientAddress
+from tracker.access.idempotency import FirstAnswers
 from tracker.access.open_answers import OpenAnswers
 from tracker.access.rate_limit import RateLimiter
 from tracker.access.sessions import Sessions
@@ -21,6 +22,7 @@ class WebServices(NamedTuple):
     """The objects of the frame, available to every endpoint."""
 
     access_log: AccessLog
+    answers: FirstAnswers
     api_keys: ApiKeys
     audit: Audit
     authority: Authority

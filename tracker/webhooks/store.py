@@ -103,9 +103,9 @@ class Webhooks:
         conversions: Filter | None = None,
         preset: Preset | None = None,
         settings: Mapping[str, str] = MappingProxyType({}),
-        approve: Callable[[MongoSession], Awaitable[object]] | None = None,
+        in_transaction: Callable[[MongoSession, Webhook], Awaitable[object]] | None = None,
     ) -> Webhook:
-        """Return a new webhook, its secret decrypted. `approve` is called in the transaction."""
+        """Return a new webhook, its secret decrypted. `in_transaction` gets it too."""
         webhook_id, secret = new_id(), _new_secret()
         webhook = Webhook(
             id=webhook_id,
@@ -124,13 +124,15 @@ class Webhooks:
             created_at=now(),
         )
 
+        readable = replace(webhook, secret=secret)
+
         async def insert(session: MongoSession) -> None:
-            if approve is not None:
-                await approve(session)
             await self._insert(webhook, session)
+            if in_transaction is not None:
+                await in_transaction(session, readable)
 
         await run_in_turn(self._database, account_id, insert)
-        return replace(webhook, secret=secret)
+        return readable
 
     async def _insert(self, webhook: Webhook, session: MongoSession) -> None:
         limit, account_id = MAX_WEBHOOKS_PER_ACCOUNT, webhook.account_id

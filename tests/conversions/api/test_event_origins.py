@@ -22,7 +22,7 @@ async def test_a_preflight_allows_any_origin_and_a_content_type(client: Client) 
     assert (response.status, response.body) == (204, b"")
     assert allowed(response) == (SHOP, "true", "Origin")
     assert response.headers["Access-Control-Allow-Methods"] == "GET, POST, OPTIONS"
-    assert response.headers["Access-Control-Allow-Headers"] == "Content-Type"
+    assert response.headers["Access-Control-Allow-Headers"] == "Content-Type, Idempotency-Key"
 
 
 def allowed(response: Response) -> tuple[str | None, ...]:

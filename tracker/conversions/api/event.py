@@ -6,8 +6,12 @@ from collections.abc import Sequence
 from functools import partial
 
 import orjson
+from msgspec.structs import replace
 
+from tracker.access.idempotency import HEADER, once_for
 from tracker.conversions.api import event_schema
+from tracker.conversions.event_ids import ReservedId
+from tracker.conversions.postbacks.aliases import MAX_WARNINGS
 from tracker.conversions.postbacks.fields import (
     Fields,
     fields_in_form,
@@ -28,6 +32,7 @@ from tracker.syntax.form_data import FORM_DATA, text_fields
 from tracker.web.endpoint import HandledEndpoint
 from tracker.web.handler import JSON, Content, Handler, json_error
 from tracker.web.limits import MAX_EVENT_BYTES, PREFLIGHT_CACHE_SECONDS
+from tracker.web.openapi_parts import IDEMPOTENCY_KEY
 
 # A transparent GIF89a of one pixel, the smallest image that every browser shows.
 _PIXEL = Content(
@@ -60,6 +65,7 @@ _RETRY_SECONDS = 5
 DELIVERY_HEADER = "webhook-id"
 """Only deliveries of webhooks have it. Recorded as conversions, they would be delivered again: one
 conversion became 48,500 deliveries in 19 s."""
+_KEY_IGNORED = f"{HEADER}: ignored without pbk; send a transaction_id"
 _DELIVERY = f"{DELIVERY_HEADER}: a delivery of a webhook is not taken as a conversion"
 # A template, because encoding JSON would cost more than the rest of the answer.
 _RECORDED = b'{"success":true,"eventId":%d,"clickStatus":"%b","clickNamed":%b%b}'
@@ -91,12 +97,41 @@ class EventHandler(Handler):
     async def post(self) -> None:
         query, body = fields_in_text(self.request.query.encode("latin-1")), self.body()
         fields = merged(query, self._parse(body)) if body else query
-        await self._record(checked_parameters(fields))
+        parameters, key = checked_parameters(fields), self.idempotency_key()
+        if key is None:
+            await self._record(parameters)
+        elif parameters.pbk is None:
+            warnings = (_KEY_IGNORED, *parameters.warnings)[:MAX_WARNINGS]
+            await self._record(replace(parameters, warnings=warnings))
+        else:
+            await self._record_once(parameters, parameters.pbk, key)
+
+    async def _record_once(self, parameters: ConversionParameters, pbk: str, key: str) -> None:
+        config = await self.services.event_configs.by_postback_key(pbk, self.client_address())
+        if config is None:
+            await self._record(parameters)  # raises NotFound
+            return
+        answers = self.web.answers
+        once = once_for(config.account_id, config.id, key, self.fingerprint())
+
+        async def record() -> None:
+            reserved = ReservedId(once.event_id, partial(answers.reserve, once))
+            recorded = await self.services.recorder.record(
+                parameters, self.client_address(), reserved=reserved
+            )
+            await answers.keep(once, recorded_content(recorded, False).body)
+
+        await self.answer_once(once, record)
+
+    def finish_kept(self, answer: bytes) -> None:
+        """Finish as `_record` does, with what is in the body."""
+        kept = orjson.loads(answer)
+        self._finish_recorded(kept["eventId"], kept.get("duplicate", False), Content(JSON, answer))
 
     def options(self) -> None:
         """Answer a CORS preflight: any origin may send a conversion."""
         self.set_header("Access-Control-Allow-Methods", ", ".join(self.methods))
-        self.set_header("Access-Control-Allow-Headers", "Content-Type")
+        self.set_header("Access-Control-Allow-Headers", f"Content-Type, {HEADER}")
         self.set_header("Access-Control-Max-Age", str(PREFLIGHT_CACHE_SECONDS))
         self.set_header("Allow", ", ".join(self.methods))
         self.set_status(204)
@@ -122,10 +157,14 @@ class EventHandler(Handler):
         recorded: RecordedConversion = await self.services.recorder.record(
             parameters, self.client_address()
         )
-        self.set_header("X-Event-Id", str(recorded.event_id))
-        if recorded.is_duplicate:
+        content = recorded_content(recorded, self._wants_image())
+        self._finish_recorded(recorded.event_id, recorded.is_duplicate, content)
+
+    def _finish_recorded(self, event_id: int, is_duplicate: bool, content: Content) -> None:
+        self.set_header("X-Event-Id", str(event_id))
+        if is_duplicate:
             self.set_header(*DUPLICATE_HEADER)
-        self.finish_with(recorded_content(recorded, self._wants_image()))
+        self.finish_with(content)
 
     def _parse(self, body: bytes) -> Fields:
         """Parse a form or JSON. JSON may be text/plain, which needs no preflight, or named a form.
@@ -218,6 +257,7 @@ ENDPOINTS = (
         operation_id="recordEvent",
         summary="Record a conversion",
         answers=event_schema.answers(),
+        parameters=(IDEMPOTENCY_KEY,),
         body=event_schema.BODY,
     ),
     _handled(

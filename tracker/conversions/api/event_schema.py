@@ -16,6 +16,7 @@ from tracker.ids import MAX_EVENT_ID
 from tracker.syntax.form_data import FORM_DATA
 from tracker.web.limits import MAX_EVENT_BYTES, PREFLIGHT_CACHE_SECONDS
 from tracker.web.openapi_parts import (
+    IS_REPLAYED,
     RETRY_AFTER,
     TEXT,
     OpenApiPart,
@@ -198,7 +199,7 @@ def answers(*forms: str) -> dict[int, OpenApiPart]:
     of_event = {
         "X-Event-Id": header("eventId", {"type": "integer", "minimum": 1}),
         "X-Event-Duplicate": header("duplicate; absent if not", {"const": "true"}),
-    }
+    } | ({} if forms else IS_REPLAYED)
     return {
         200: public_answer("The event is durable.", content, _HEADERS | of_event),
         400: failed(400, example="pbk or click_id: at least one is required"),

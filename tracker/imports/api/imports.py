@@ -1,6 +1,7 @@
 """`/api/imports`: receive what other services gave out, check it, import it, and take it back."""
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -25,6 +26,7 @@ from tracker.imports.reading import format_of
 from tracker.imports.services import ImportCall, ImportServices
 from tracker.imports.store import AWAITS_FILE, Action, Column, Import
 from tracker.jobs.files import FileWriter
+from tracker.stores.mongodb.transaction import MongoSession
 from tracker.web.call import Nothing
 from tracker.web.endpoint import Endpoints
 from tracker.web.export import Export
@@ -68,7 +70,7 @@ async def list_sources(call: ImportCall[AccountQuery, Nothing]) -> SourceList:
     return SourceList(rows=rows)
 
 
-@endpoint("POST", "/api/imports", "links:write", example={"source": "csv"})
+@endpoint("POST", "/api/imports", "links:write", example={"source": "csv"}, idempotent=True)
 async def create(call: ImportCall[Nothing, CreateImport]) -> ImportRecord:
     """Create an import. With `api` its links are read at once, else its file is sent next."""
     body, services = call.body, call.services
@@ -83,11 +85,15 @@ async def create(call: ImportCall[Nothing, CreateImport]) -> ImportRecord:
         instance=body.instance or (api.host if api else ""),
         domains=body.domains,
     )
+
+    async def record(session: MongoSession, created: Import) -> None:
+        await call.audit("import.created", IMPORTS.audit_object(created), session=session)
+        await call.keep(session, partial(IMPORTS.show, call, created))
+
     if api is not None and source.read_api is not None:
-        new = await services.reading.begin(new, source.read_api(api.get))
+        new = await services.reading.begin(new, source.read_api(api.get), record)
     else:
-        await services.imports.create(new)
-    await call.audit("import.created", IMPORTS.audit_object(new))
+        await services.imports.create(new, record)
     return await IMPORTS.show(call, new)
 
 

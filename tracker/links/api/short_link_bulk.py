@@ -9,15 +9,12 @@ from msgspec import UNSET, Meta, UnsetType, field
 from msgspec.structs import replace
 
 from tracker.errors import BadRequest, ChangedMeanwhile, ErrorCode, TrackerError
+from tracker.links.api.new_links import check_own
 from tracker.links.api.option_schema import OptionsIn, check_options_in, fields_of
 from tracker.links.api.short_link_changes import cannot_be_restored, change_all
 from tracker.links.api.short_link_record import ShortLink
 from tracker.links.api.short_link_schema import EXAMPLE_LINK, TagIds
-from tracker.links.api.short_links import (
-    LINKS,
-    check_own,
-    check_targets,
-)
+from tracker.links.api.short_links import LINKS, check_targets
 from tracker.links.link import Link
 from tracker.links.options import check_options
 from tracker.links.services import LinkCall

@@ -10,6 +10,7 @@ from msgspec import UNSET
 from tracker.access.audit import AuditAction, FieldChange, differences
 from tracker.errors import BadRequest
 from tracker.links import destination
+from tracker.links.api.new_links import check_own
 from tracker.links.api.option_schema import fields_of, rule_fields
 from tracker.links.api.rules.checks import check_size
 from tracker.links.api.short_link_record import ShortLink, WrittenShortLink, written
@@ -19,7 +20,6 @@ from tracker.links.api.short_link_schema import (
 )
 from tracker.links.api.short_links import (
     LINKS,
-    check_own,
     check_targets,
     create,
     find_own,

@@ -1,10 +1,10 @@
 """`/api/short-links`: create, list, show, change and archive short links."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import nullcontext
-from typing import Any, Final
-from urllib.parse import urlsplit
+from functools import partial
+from typing import Any, Final, TypeVar
 from uuid import UUID
 
 from msgspec import UNSET
@@ -12,9 +12,10 @@ from msgspec import UNSET
 from tracker.access.audit import AuditAction
 from tracker.access.principal import tags_within
 from tracker.clock import now
-from tracker.errors import BadRequest, NotFound
+from tracker.errors import BadRequest
 from tracker.links.api.cursors import PageStart, cursor_of
-from tracker.links.api.option_schema import EXPIRED_URL, OptionsIn, fields_of, rule_fields
+from tracker.links.api.new_links import new_links
+from tracker.links.api.option_schema import EXPIRED_URL, OptionsIn
 from tracker.links.api.rules.checks import parts
 from tracker.links.api.short_link_record import (
     ShortLink,
@@ -33,25 +34,24 @@ from tracker.links.api.short_link_schema import (
     ShortLinkPage,
 )
 from tracker.links.destination import DESTINATION_FIELD, OWN_REDIRECT, redirect_address
-from tracker.links.domain import Domain
-from tracker.links.link import Link, NewLink
+from tracker.links.link import Link
 from tracker.links.lists.filter import LinkFilter, is_counted
 from tracker.links.lists.link_lists import LinkPage
-from tracker.links.rules.identity import NEW_LINK
 from tracker.links.services import LinkCall, LinkServices
 from tracker.links.store import Links
-from tracker.links.tags import Tag
 from tracker.stores.mongodb.order import Position
 from tracker.stores.mongodb.transaction import MongoSession
-from tracker.web.call import Call, Nothing, Owned
+from tracker.web.call import Call, Nothing
 from tracker.web.endpoint import Endpoints
 from tracker.web.export import Export
 from tracker.web.export_stream import pieces
-from tracker.web.limits import MAX_BULK_BODY_BYTES, MAX_BULK_LINKS, MAX_TEXT_CHARACTERS
+from tracker.web.limits import MAX_BULK_BODY_BYTES, MAX_BULK_LINKS
 from tracker.web.resource import Resource, visible
 from tracker.web.schema import pagination_of
 
 endpoint = Endpoints("links")
+
+Answer = TypeVar("Answer")
 
 
 async def _check_all_new(services: LinkServices, body: CreateShortLinks) -> None:
@@ -166,13 +166,16 @@ async def list_links(call: LinkCall[ListShortLinks, Nothing]) -> ShortLinkPage:
     check=check_targets,
     example={"destination_url": "https://example.com/offer", "internal_name": "Spring offer"},
     limited=True,
+    idempotent=True,
 )
 async def create(call: LinkCall[Nothing, CreateShortLink]) -> WrittenShortLink:
     """Create a short link."""
-    [new] = await _new_links(call, {"": call.body})
-    link = await call.services.links.create(new)
-    await call.audit("short_link.created", LINKS.audit_object(link))
-    return written(await LINKS.show(call, link), link)
+
+    async def show(links: Sequence[Link]) -> WrittenShortLink:
+        [link] = links
+        return written(await LINKS.show(call, link), link)
+
+    return await _create(call, {"": call.body}, show, at="")
 
 
 @endpoint(
@@ -185,22 +188,36 @@ async def create(call: LinkCall[Nothing, CreateShortLink]) -> WrittenShortLink:
     body_bytes=MAX_BULK_BODY_BYTES,
     limited=True,
     operation_id="createShortLinks",
+    idempotent=True,
 )
 async def create_many(call: LinkCall[Nothing, CreateShortLinks]) -> CreatedShortLinks:
     """Create several short links, all or none."""
-    new = await _new_links(call, _numbered(call.body.links))
 
-    async def audit(session: MongoSession, links: Sequence[Link]) -> None:
+    async def show(links: Sequence[Link]) -> CreatedShortLinks:
+        rows = []
+        for record, link in zip(await LINKS.show_all(call, links), links, strict=True):
+            rows.append(written(record, link))
+            await asyncio.sleep(0)  # to find the warnings of one may take 20 ms
+        return CreatedShortLinks(rows=rows)
+
+    return await _create(call, _numbered(call.body.links), show)
+
+
+async def _create(
+    call: LinkCall[Any, Any],
+    sent: Mapping[str, NewShortLink],
+    show: Callable[[Sequence[Link]], Awaitable[Answer]],
+    at: str = "links[{}].",
+) -> Answer:
+    new = await new_links(call, sent)
+
+    async def record(session: MongoSession, links: Sequence[Link]) -> None:
         targets = map(LINKS.audit_object, links)
         created = [AuditAction(action="short_link.created", target=one) for one in targets]
         await call.audit_all(created, session)
+        await call.keep(session, partial(show, links))
 
-    links = await call.services.links.create_all(new, audit)
-    rows = []
-    for record, link in zip(await LINKS.show_all(call, links), links, strict=True):
-        rows.append(written(record, link))
-        await asyncio.sleep(0)  # to find the warnings of one may take 20 ms
-    return CreatedShortLinks(rows=rows)
+    return await show(await call.services.links.create_all(new, record, at))
 
 
 async def _page(
@@ -237,64 +254,3 @@ def filter_of(query: ListFilteredLinks, limit: frozenset[UUID] | None) -> LinkFi
 async def show(call: LinkCall[Nothing, Nothing]) -> ShortLink:
     """Show a short link, even an archived one."""
     return await LINKS.show(call, await find_own(call, call.services.links))
-
-
-async def _new_links(call: LinkCall[Any, Any], sent: Mapping[str, NewShortLink]) -> list[NewLink]:
-    """Return the links to store. Raises Forbidden or NotFound as `check_own` does."""
-    domain_ids = {one.domain_id for one in sent.values() if one.domain_id}
-    domains: dict[UUID | None, Domain | None] = {
-        domain_id: await call.services.domains.find(domain_id) for domain_id in domain_ids
-    }
-    tags = await call.services.tags.find({tag_id for one in sent.values() for tag_id in one.tags})
-    named: list[tuple[str, UUID, Domain | Tag | None]] = []
-    for at, one in sent.items():
-        if one.domain_id:
-            named.append((f"{at}domain_id", one.domain_id, domains[one.domain_id]))
-        named += [(f"{at}tags", tag_id, tags.get(tag_id)) for tag_id in one.tags]
-        call.principal.check_tags(one.tags, f"{at}tags")
-    check_own(call, named)
-    new = []
-    for at, one in sent.items():
-        await asyncio.sleep(0)  # many rules take 10 ms
-        fields, domain = await fields_of(one, call.services.passwords), domains.get(one.domain_id)
-        try:
-            new.append(new_link(call.account_id, one, fields, domain))
-        except BadRequest as error:
-            raise error.with_message(f"{at}{error.message}") from None
-    return new
-
-
-def new_link(
-    account_id: UUID, sent: NewShortLink, fields: Mapping[str, Any], domain: Domain | None
-) -> NewLink:
-    """Return the link to store. `fields` are those of `sent`, with the hash of its password.
-
-    Raises BadRequest if a rule or variant has an id, which it gets here.
-    """
-    given = {
-        **fields,
-        **rule_fields(sent, NEW_LINK),
-        "account_id": account_id,
-        "internal_name": sent.internal_name or _default_name(sent.destination_url),
-        "domain_name": domain.domain_name if domain else "",
-    }
-    return NewLink(**given)
-
-
-def check_own(call: LinkCall[Any, Any], named: Sequence[tuple[str, UUID, Owned | None]]) -> None:
-    """Check references to other objects, each a field, an id, and the object found.
-
-    Raises Forbidden if one is another account's, else NotFound if one does not exist.
-    """
-    for name, _, found in named:
-        if found is not None:
-            call.check_owner(name, found)
-    for name, missing_id, found in named:
-        if found is None:
-            raise NotFound(f"{name}: not found: {missing_id}")
-
-
-def _default_name(url: str) -> str:
-    """Return host and path of a checked destination."""
-    parts = urlsplit(url)
-    return f"{parts.netloc}{parts.path}".rstrip("/")[:MAX_TEXT_CHARACTERS]

@@ -5,7 +5,8 @@ document, and one of them conflicts and starts again.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
 from typing import Any, Final, TypeVar
 from uuid import UUID
 from weakref import WeakValueDictionary
@@ -31,14 +32,21 @@ async def run_in_turn(
     hundred conflicting transactions without turns, eighty were not done after five seconds. Raises
     Unavailable after RETRY_SECONDS of waiting.
     """
+    async with turn_of(owner, RETRY_SECONDS, _BUSY):
+        return await run_in_transaction(database, work)
+
+
+@asynccontextmanager
+async def turn_of(owner: UUID, seconds: float, busy: str) -> AsyncIterator[None]:
+    """Wait for the turn of `owner` in this process. Raises Unavailable after `seconds`."""
     turn = _turns.setdefault(owner, asyncio.Lock())
     try:
-        async with asyncio.timeout(RETRY_SECONDS):
+        async with asyncio.timeout(seconds):
             await turn.acquire()
     except TimeoutError:
-        raise Unavailable(_BUSY) from None
+        raise Unavailable(busy, {"Retry-After": "1"}) from None
     try:
-        return await run_in_transaction(database, work)
+        yield
     finally:
         turn.release()
 

@@ -183,6 +183,7 @@ INDEXES: dict[str, list[IndexModel]] = {
         # 90 days: `imports/rows.RETENTION_DAYS`.
         _index("expiry", "at", expireAfterSeconds=90 * 24 * 3600),
     ],
+    "first_answers": [_index("expiry", "at", expireAfterSeconds=24 * 3600)],
     "job_files": [_index("expiry", "at", expireAfterSeconds=7 * 24 * 3600)],
     "uploads": [*_OF_JOBS, _index("expiry", "created_at", expireAfterSeconds=90 * 24 * 3600)],
     "upload_rows": [

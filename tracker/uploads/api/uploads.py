@@ -1,14 +1,18 @@
 """`/api/conversions/uploads`: receive files of conversions, check them, record them."""
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
+from functools import partial
 from typing import Any, Final
 from uuid import UUID
+
+from pymongo.errors import ConnectionFailure
 
 from tracker.access.principal import Principal
 from tracker.clock import now
 from tracker.errors import BadRequest
 from tracker.ids import new_id
 from tracker.jobs.files import FileWriter
+from tracker.stores.mongodb.transaction import MongoSession
 from tracker.uploads.api.schema import (
     CheckUpload,
     ListRefused,
@@ -47,7 +51,12 @@ async def _receive(services: UploadServices, _: Principal, __: Sequence[UUID]) -
 
 
 @endpoint.upload(
-    "/api/conversions/upload", "conversions:write", _receive, "uploadConversions", MAX_FILE_BYTES
+    "/api/conversions/upload",
+    "conversions:write",
+    _receive,
+    "uploadConversions",
+    MAX_FILE_BYTES,
+    idempotent=True,
 )
 async def send(call: UploadCall[SendUpload, Nothing]) -> UploadRecord:
     """Send a file of conversions, as it is: the body is the file. Its rows are recorded next.
@@ -79,12 +88,20 @@ async def send(call: UploadCall[SendUpload, Nothing]) -> UploadRecord:
             lines=file.lines,
         )
         file.is_kept = True  # even if the sender disconnects now
-        await call.services.uploads.create(new)
+        await call.services.uploads.create(new, partial(_record_creation, call))
+    except ConnectionFailure:  # it may be stored; MongoDB removes forgotten files
+        raise
     except BaseException:
         await call.services.files.delete(file.id)
         raise
-    await call.audit("upload.created", UPLOADS.audit_object(new))
     return _record(new)
+
+
+async def _record_creation(
+    call: UploadCall[Any, Any], session: MongoSession, created: Upload
+) -> None:
+    await call.audit("upload.created", UPLOADS.audit_object(created), session=session)
+    await call.keep(session, partial(UPLOADS.show, call, created))
 
 
 def _columns(text: str) -> list[str]:

@@ -27,7 +27,9 @@ from tracker.web.openapi_parts import (
     ENTITY_TAG,
     ERRORS,
     FILE_NAME,
+    IDEMPOTENCY_KEY,
     IF_MATCH,
+    IS_REPLAYED,
     RATE_LIMIT,
     REQUEST_ID,
     SESSION,
@@ -123,6 +125,8 @@ def _operation(endpoint: Endpoint, schemas: Schemas) -> OpenApiPart:
     }
     if endpoint.versioned and endpoint.method != "GET":
         operation["parameters"].append(IF_MATCH)
+    if endpoint.idempotent:
+        operation["parameters"].append(IDEMPOTENCY_KEY)
     if endpoint.body is not Nothing:
         content = json_content(schemas.schema(endpoint.body), _example(endpoint, schemas))
         operation["requestBody"] = {"required": True, "content": content}
@@ -148,6 +152,7 @@ def _headers(endpoint: Endpoint) -> OpenApiPart:
     if isinstance(endpoint.access, Public):
         return REQUEST_ID
     tag = ENTITY_TAG if endpoint.versioned and endpoint.method != "DELETE" else {}
+    tag |= IS_REPLAYED if endpoint.idempotent else {}
     return RATE_LIMIT | tag | (FILE_NAME if endpoint.is_file else {})
 
 

@@ -168,6 +168,7 @@ async def list_own(call: WebhookCall[AccountPage, Nothing]) -> Page[WebhookRecor
         "target_url": "https://example.com/hooks/conversions",
         "payload_template": {"id": "{click_id}", "amount": "{value}"},
     },
+    idempotent=True,
 )
 async def create(call: WebhookCall[Nothing, CreateWebhook]) -> CreatedWebhook:
     """Create a webhook; only this answer has the signing secret."""
@@ -177,6 +178,15 @@ async def create(call: WebhookCall[Nothing, CreateWebhook]) -> CreatedWebhook:
     _check_presets(msgspec.structs.asdict(body))
     warnings = await _check_host(call, target_url)
     await _check_ids(call, body.filter)
+
+    async def answer(webhook: Webhook) -> CreatedWebhook:
+        return _record_of(CreatedWebhook, webhook, warnings=warnings)
+
+    async def record(session: MongoSession, webhook: Webhook) -> None:
+        await call.lock_authority("webhooks:write", session)
+        await call.audit("webhook.created", WEBHOOKS.audit_object(webhook), session=session)
+        await call.keep(session, partial(answer, webhook))
+
     webhook = await call.services.webhooks.create(
         account_id=call.account_id,
         name=body.name or host,
@@ -192,10 +202,9 @@ async def create(call: WebhookCall[Nothing, CreateWebhook]) -> CreatedWebhook:
         conversions=body.filter,
         preset=body.preset,
         settings=body.settings,
-        approve=partial(call.lock_authority, "webhooks:write"),
+        in_transaction=record,
     )
-    await call.audit("webhook.created", WEBHOOKS.audit_object(webhook))
-    return _record_of(CreatedWebhook, webhook, warnings=warnings)
+    return await answer(webhook)
 
 
 @endpoint("GET", "/api/webhooks/{id}", "webhooks:read")
