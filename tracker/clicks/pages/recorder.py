@@ -70,8 +70,8 @@ class PageClicks:
     async def record(self, sent: PageClick, header: str, request: Visit) -> RecordedClick:
         """Record a click of a page whose Origin is `header`; return it once it is durable.
 
-        Raises Forbidden for an origin that the account does not allow, NotFound for a link that does
-        not redirect, PasswordRequired for a protected one, and Unavailable as redirects do.
+        Raises Forbidden for an origin that the account does not allow, NotFound for a link that
+        redirects nobody, PasswordRequired for a protected one, and Unavailable as redirects do.
         """
         origin = origin_of(header)
         name = await self._name(sent, request.address)
