@@ -188,7 +188,7 @@ DRAIN_COUNTERS = (
 _KNOWN_LABELS = (
     (DRAINED, "click event"),
     (WEBHOOK_ATTEMPTS, "delivered 3xx 4xx 5xx timeout dns private own tls connection"),
-    (WEBHOOK_ATTEMPTS, "payload internal"),
+    (WEBHOOK_ATTEMPTS, "payload internal expired untold refused token"),
     (LOOP_FAILURES, "sweep event_ids"),  # `tracker/loops` does not start these two
     (CONNECTIONS_REFUSED, "total address"),
     (LOOK_UPS_SHARED, "answered refused"),

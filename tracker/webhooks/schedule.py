@@ -41,8 +41,8 @@ GONE: Final = 410
 """With this status a receiver asks for no more deliveries."""
 
 NO_PAYLOAD: Final = "payload"
-TOO_OLD: Final = "too old"
-NOT_TOLD: Final = "not told"
+TOO_OLD: Final = "expired"
+NOT_TOLD: Final = "untold"
 """The failure classes of attempts that send nothing. The last two say nothing of the receiver."""
 
 _NEVER_SENT: Final = (NO_PAYLOAD, TOO_OLD, NOT_TOLD)

@@ -156,9 +156,9 @@ async def test_what_is_too_old_none_of_the_platforms_or_denied_is_not_sent(
         assert receiver.received == []
         ends = [(row["status"], row["attempts"][-1]["error"]) for row in await stored(services)]
         assert ends == [
-            ("failed", "too old: meta takes conversions of the last 7 days"),
-            ("cancelled", "not told: neither an id of meta, nor email or phone"),
-            *[("cancelled", "not told: consent is denied, and meta has no field for that")] * 2,
+            ("failed", "expired: too old for meta, which takes 7 days"),
+            ("cancelled", "untold: neither an id of meta, nor email or phone"),
+            *[("cancelled", "untold: consent is denied, and meta has no field for that")] * 2,
         ]
         assert (await webhook_now(services, webhook)).failing_since is None
 

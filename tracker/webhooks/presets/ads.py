@@ -26,8 +26,7 @@ from tracker.webhooks.schedule import NOT_TOLD, TOO_OLD
 class Platform(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """An ad platform.
 
-    - `events` is the field of the template with the list of events, `persons` are the fields of an
-      event that say whose it is.
+    - `events` is the field of the list of events, `persons` those of an event that say whose it is.
     - `days`: how old a conversion may be.
     - `accepted` is found in an answer if the events were taken; its group is their number.
     - `test`: fields that make a request a test. Without them none can be made.
@@ -82,8 +81,7 @@ def expanded(preset: Preset | None, settings: Mapping[str, str]) -> dict[str, An
     for name in platform.settings:
         if name not in settings:
             raise BadRequest(f"settings.{name}: required")
-    made = {"target_url": platform.target, FIELD: platform.template}
-    return _with_settings(made, settings)
+    return _with_settings({"target_url": platform.target, FIELD: platform.template}, settings)
 
 
 def check_platform(
@@ -143,7 +141,7 @@ def check_age(preset: Preset | None, texts: Mapping[str, str], at: datetime) -> 
     """Raises Unfillable if the platform takes no event of that time any more."""
     platform = PLATFORMS.get(preset)
     if platform and at.timestamp() - int(texts[AGE]) > platform.days * 86_400:
-        raise Unfillable(f"{preset} takes conversions of the last {platform.days} days", TOO_OLD)
+        raise Unfillable(f"too old for {preset}, which takes {platform.days} days", TOO_OLD)
 
 
 def judged(preset: Preset | None, outcome: Outcome, events: int = 1) -> Outcome:
@@ -159,11 +157,11 @@ def judged(preset: Preset | None, outcome: Outcome, events: int = 1) -> Outcome:
 
 def _with_settings(fields: Mapping[str, Any], settings: Mapping[str, str]) -> dict[str, Any]:
     """Fill in settings, whose values need no escape in JSON."""
-    return parsed(
-        _SETTING.sub(
-            lambda one: settings.get(one[1]) or settings.get(one[2], ""), json.dumps(fields)
-        )
-    )
+
+    def value(found: re.Match[str]) -> str:
+        return settings.get(found[1]) or settings.get(found[2], "")
+
+    return parsed(_SETTING.sub(value, json.dumps(fields)))
 
 
 def _whole(value: Any) -> Any:

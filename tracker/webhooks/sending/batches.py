@@ -19,12 +19,12 @@ from tracker.webhooks.store import Webhook
 
 
 class Batch(msgspec.Struct):
-    """Deliveries of one request, the content of the first, and the events of all."""
+    """Deliveries of one request, the content of the first, and the events of all as JSON."""
 
     webhook: Webhook
     deliveries: list[Delivery]
     first: Prepared
-    events: list[str]
+    events: list[bytes]
 
     def content(self) -> Prepared:
         if isinstance(self.first, Unfillable) or len(self.events) < 2:
@@ -33,12 +33,16 @@ class Batch(msgspec.Struct):
         fields[PLATFORMS[self.webhook.preset].events] = list(map(msgspec.Raw, self.events))
         return msgspec.structs.replace(self.first, payload=ENCODER.encode(fields).decode())
 
+    def has_room(self, events: list[bytes]) -> bool:
+        size = sum(map(len, self.events + events))  # a quarter is for the fields beside them
+        number = len(self.events) + len(events)
+        return number <= MAX_EVENTS and size <= MAX_PAYLOAD_BYTES * 3 // 4
+
 
 def most_deliveries(webhook: Webhook, permits: int) -> int:
     """Return how many deliveries so many requests have room for."""
-    if webhook.preset not in PLATFORMS:
-        return permits
-    return max(permits, min(permits * MAX_EVENTS, MAX_DELIVERIES_PER_CLAIM))
+    many = permits * MAX_EVENTS if webhook.preset in PLATFORMS else permits
+    return max(permits, min(many, MAX_DELIVERIES_PER_CLAIM))
 
 
 def batches(
@@ -51,7 +55,7 @@ def batches(
         webhook = webhooks[delivery.webhook_id]
         key, events = _key_and_events(webhook, delivery, content)
         found = growing.get(key)
-        if found and _fit([*found.events, *events]):
+        if found and found.has_room(events):
             found.deliveries.append(delivery)
             found.events += events
         else:
@@ -62,25 +66,19 @@ def batches(
 
 def _key_and_events(
     webhook: Webhook, delivery: Delivery, content: Prepared
-) -> tuple[Hashable, list[str]]:
-    """Return what deliveries that are sent together have in common, and the events of this one."""
+) -> tuple[Hashable, list[bytes]]:
+    """Return what deliveries of one request have in common, and the events of this one."""
     platform = PLATFORMS.get(webhook.preset)
     if platform is None or isinstance(content, Unfillable) or _was_refused(delivery):
         return delivery.id, []
     fields = parsed(content.payload)
-    events = [ENCODER.encode(one).decode() for one in fields.pop(platform.events, [])]
+    events = list(map(ENCODER.encode, fields.pop(platform.events, [])))
     headers = tuple(content.headers.items())
     return (webhook.id, content.url, headers, ENCODER.encode(fields)), events
 
 
-def _fit(events: list[str]) -> bool:
-    # A quarter is for the fields beside them, which a template may have.
-    size = sum(len(one.encode()) for one in events)
-    return len(events) <= MAX_EVENTS and size <= MAX_PAYLOAD_BYTES * 3 // 4
-
-
 def _was_refused(delivery: Delivery) -> bool:
-    for last in delivery.attempts[-1:]:
-        # With 401 and 429 no event is at fault.
-        return not last.delivered and (last.code or 500) < 500 and last.code not in (401, 429)
-    return False
+    if not delivery.attempts or (last := delivery.attempts[-1]).delivered:
+        return False
+    # Without an answer, and with these, no event is at fault.
+    return last.code not in (None, 401, 429) and last.code < 500
