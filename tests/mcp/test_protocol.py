@@ -8,10 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from mcp.shared.exceptions import MCPError
+from pymongo.errors import ServerSelectionTimeoutError
 
 from config.settings import Settings
+from tests.factories import create_link
 from tests.mcp.connecting import connected, posted, sent
 from tests.web.client import Response
+from tests.web.fixtures import Logged
 from tests.web.world import World
 from tracker.mcp.messages import VERSIONS, RpcError, parse_message
 from tracker.web.limits import LARGE_BODY_BYTES
@@ -125,6 +128,31 @@ async def test_only_keys_of_the_account_and_pages_of_the_service_are_accepted(wo
     for method in ("GET", "DELETE"):
         other = await world.api.send(method, "/mcp")
         assert error_of(other) == (405, -32600) and other.headers["Allow"] == "POST"
+
+
+async def test_a_link_of_a_custom_domain_may_have_the_same_path(world: World) -> None:
+    domain = await world.services.links.domains.create(world.account.id, "go.example")
+    verified = await world.services.links.domains.verify(domain.id)
+    await create_link(world.services, world.account.id, "mcp", domain=verified)
+    assert (await world.client.get("/mcp", Host="go.example")).status == 302
+    assert (await posted(world, b"{}", Host="go.example")).status == 405
+
+
+async def test_a_store_that_is_away_is_the_error_of_a_tool_and_an_internal_error_tells_nothing(
+    world: World, logged: Logged, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failing: list[Exception] = [ServerSelectionTimeoutError("inside"), RuntimeError("inside")]
+
+    async def fail(*_: object, **__: object) -> None:
+        raise failing.pop(0)
+
+    monkeypatch.setattr(world.services.links.lists, "page", fail)
+    away = (await sent(world, "tools/call", name="list_links")).json()["result"]
+    assert away["isError"] and "storage is unavailable; try again" in away["content"][0]["text"]
+    broken = await sent(world, "tools/call", name="list_links")
+    assert error_of(broken) == (500, -32603) and b"inside" not in broken.body
+    levels = [one["level"] for one in logged() if one["event"] != "request"]
+    assert levels == ["warning", "error"]
 
 
 class TestLimits:
