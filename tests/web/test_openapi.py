@@ -41,9 +41,10 @@ def every(node: Any) -> Iterator[dict[str, Any]]:
 
 
 def test_every_route_is_described_with_its_methods_and_no_others(services: Services) -> None:
-    # A trial has one more, which leads to the console. The console itself is for people.
+    # A trial has one more, which leads to the console. The console itself is for people, and
+    # another protocol describes /mcp.
     services.web = services.web._replace(is_production=True)
-    pages = {pattern + "$" for pattern, *_ in console_routes({})}
+    pages = {pattern + "$" for pattern, *_ in console_routes({})} | {"/mcp$"}
     every_rule: list[Any] = make_app(services).wildcard_router.rules
     rules = [rule for rule in every_rule if rule.matcher.regex.pattern not in pages]
     patterns = [rule.matcher.regex for rule in rules]
@@ -81,10 +82,22 @@ def test_every_reference_exists_and_every_component_is_referred_to() -> None:
         assert {f"#/components/{kind}/{name}" for name in parts[kind]} <= targets
 
 
-def test_operation_ids_are_unique() -> None:
+VERBS = frozenset(
+    (
+        *("accept", "ask", "cancel", "change", "check", "create", "decide", "delete", "disable"),
+        *("enable", "end", "export", "find", "get", "list", "open", "pause", "peek", "preview"),
+        *("put", "record", "replace", "restore", "resume", "retry", "rotate", "run", "send"),
+        *("set", "sign", "start", "stream", "switch", "test", "undo", "unlock", "upload", "verify"),
+    )
+)
+
+
+def test_operation_ids_are_verbs_with_nouns_and_unique() -> None:
     ids = [operation["operationId"] for _, _, operation in OPERATIONS]
     assert len(set(ids)) == len(ids)
-    assert all(re.fullmatch("[a-z][A-Za-z]+", one) for one in ids)
+    for one in ids:
+        named = re.fullmatch(r"([a-z]+)(?:[A-Z][a-z]+)+", one)
+        assert named is not None and named[1] in VERBS, one
 
 
 @pytest.mark.parametrize(

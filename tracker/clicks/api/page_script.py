@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Final
 
 from tracker.syntax.accept import accepts_gzip
-from tracker.web.endpoint import HandledEndpoint
 from tracker.web.handler import Content, Handler
 from tracker.web.limits import ASSET_CACHE_SECONDS
 from tracker.web.openapi_parts import TEXT, json_content, public_answer
+from tracker.web.operator_routes import operator_routes, text_response
 
 PATH: Final = "/js/1/tracker.js"
 SCRIPT: Final = (Path(__file__).parents[1] / "script" / "tracker-1.js").read_bytes()
@@ -39,28 +39,34 @@ class PageScript(Handler):
         body = GZIPPED if is_gzipped else SCRIPT
         self.finish_with(Content("text/javascript; charset=utf-8", body))
 
+    head = get
+
 
 class NewestPageScript(PageScript):
     """The handler of the path and hash."""
 
     def get(self) -> None:
-        self.answer({"path": PATH, "integrity": INTEGRITY})
+        self.answer(_FOUND)
+
+    head = get
 
 
 _NAMES = ("path", "integrity")
 _NEWEST = {"type": "object", "properties": dict.fromkeys(_NAMES, TEXT), "required": [*_NAMES]}
-_FOUND = json_content(_NEWEST, {"path": PATH, "integrity": INTEGRITY})
-_ROW = HandledEndpoint(
-    *("GET", PATH, PageScript, "getPageScript", "Clicks", "The script for landing pages"),
-    answers={200: public_answer("The script.", {"text/javascript": {"schema": TEXT}})},
-)
-ENDPOINTS = (
-    _ROW,
-    _ROW._replace(
-        path="/js/tracker.json",
-        handler=NewestPageScript,
-        operation_id="getNewestPageScript",
-        summary="The path and hash of the script for landing pages",
-        answers={200: public_answer("Path and hash.", _FOUND)},
-    ),
+_FOUND = {"path": PATH, "integrity": INTEGRITY}
+
+ENDPOINTS = tuple(
+    row._replace(tag="Clicks")
+    for path, handler, name, summary, answer in (
+        (
+            *("/js/tracker.json", NewestPageScript, "getNewestPageScript"),
+            "Path and hash of the script for landing pages",
+            public_answer("The newest.", json_content(_NEWEST, _FOUND)),
+        ),
+        (
+            *(PATH, PageScript, "getPageScript", "The script for landing pages"),
+            text_response("The script.", "text/javascript"),
+        ),
+    )
+    for row in operator_routes(path, handler, name, summary, {200: answer})
 )

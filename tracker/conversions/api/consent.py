@@ -48,7 +48,7 @@ ENDPOINTS = (
     _ROW,
     _ROW._replace(
         method="OPTIONS",
-        operation_id="recordConsentOptions",
+        operation_id="getConsentOptions",
         summary=_OPTIONS_TITLE,
         answers=preflight("POST, OPTIONS"),
         body=None,
