@@ -1,11 +1,12 @@
 """The script of landing pages, in a real browser: a shop on another site, under a strict policy."""
 
+import asyncio
 from typing import Any
 from uuid import UUID
 
 from playwright.async_api import Browser, Page, Route
 
-from tests.console.shop import Shop, opened_shop, script_element
+from tests.console.shop import HOST, Shop, opened_shop, script_element
 from tests.factories import create_event_config, create_link
 from tests.waiting import eventually
 from tests.web.records import journaled_clicks, journaled_events
@@ -43,7 +44,7 @@ async def visited(page: Page, shop: Shop, account: Account, path: str = "/") -> 
 
 
 async def stored_consent(services: Services, click_id: UUID) -> str | None:
-    return (await consents_of(services.stores.mongodb, [click_id.bytes])).get(click_id.bytes)
+    return (await consents_of(services.stores.mongodb.reads, [click_id.bytes])).get(click_id.bytes)
 
 
 async def answer_is_lost(route: Route) -> None:
@@ -131,6 +132,66 @@ async def test_before_consent_nothing_is_kept_and_the_answer_follows_the_click(
         _, denied = await reported(services, 2)
         assert (denied.click_id, denied.consent) == (None, "denied")
         assert await page.context.cookies() == []
+
+
+async def test_a_visitor_without_a_click_id_makes_a_click_of_the_link_once(
+    browser: Browser, services: Services, account: Account
+) -> None:
+    config = await create_event_config(services, account.id)
+    await create_link(services, account.id, "spring")
+    async with opened_shop(browser, services) as (page, shop, problems):
+        problems.expected.append("403 (Forbidden)")
+        shop.pages = dict.fromkeys(("/", "/paid"), script_element(services, link="spring"))
+        async with page.expect_response("**/api/click"):
+            await page.goto("/")
+        assert (await kept(page), await journaled_clicks(services)) == (None, [])
+        await services.clicks.origins.change(account.id, [HOST])
+
+        may_answer = asyncio.Event()
+
+        async def held(route: Route) -> None:
+            await may_answer.wait()
+            await route.continue_()
+
+        await page.route("**/api/click", held, times=1)
+        await page.goto(f"/?utm_source=ads&pbk={config.pbk}", referer="https://ads.example/")
+        await page.get_by_role("button").click()
+        may_answer.set()
+        [sold] = await reported(services, 1)
+        [click] = await journaled_clicks(services)
+        assert sold.click_id == click.id
+        assert (click.query.partition("&")[0], click.referrer) == (
+            "utm_source=ads",
+            "https://ads.example/",
+        )
+        assert (await kept(page))["id"] == str(UUID(bytes=click.id))
+
+        asked: list[str] = []
+        page.on("request", lambda request: asked.append(request.url))
+        await page.evaluate("location.href = '/paid'")
+        await page.wait_for_url("**/paid")
+        assert not any(url.endswith("/api/click") for url in asked)
+        async with page.expect_response("**/api/click") as again:
+            await page.goto("/", referer="https://ads.example/")
+        known = {"click_id": str(UUID(bytes=click.id)), "is_new": False}
+        assert await (await again.value).json() == known
+
+
+async def test_a_click_is_made_with_consent_where_that_is_asked_for(
+    browser: Browser, services: Services, account: Account
+) -> None:
+    await create_link(services, account.id, "spring")
+    await services.clicks.origins.change(account.id, [HOST])
+    async with opened_shop(browser, services) as (page, shop, _):
+        shop.pages["/"] = script_element(services, link="spring", consent="required")
+        await page.goto("/")
+        await page.evaluate("tracker('consent', 'denied')")
+        assert (await kept(page), await journaled_clicks(services)) == ({"consent": "denied"}, [])
+        await page.evaluate("tracker('consent', 'granted')")
+        named = await page.evaluate("new Promise((known) => tracker('click', known))")
+        [click] = await journaled_clicks(services)
+        assert click.consent == "granted"
+        assert (await kept(page))["id"] == named == str(UUID(bytes=click.id))
 
 
 async def test_another_script_than_the_one_that_was_named_does_not_run(

@@ -17,6 +17,7 @@ from tracker.limits.allowance import Allowance
 from tracker.stores.batch import Batch
 from tracker.stores.mongodb.database import MongoDB
 from tracker.stores.mongodb.documents import StoredId, run_updates, stored_ids
+from tracker.stores.mongodb.reads import MongoReads
 
 KNOWN_DAYS: Final = 400
 UNKNOWN_DAYS: Final = 120
@@ -68,10 +69,10 @@ def _unavailable() -> Unavailable:
     return Unavailable("storage is unavailable; try again", {"Retry-After": str(_RETRY_SECONDS)})
 
 
-async def consents_of(mongodb: MongoDB, click_ids: Collection[bytes]) -> dict[bytes, str]:
+async def consents_of(reads: MongoReads, click_ids: Collection[bytes]) -> dict[bytes, str]:
     """Return the last answers about clicks, `granted` or `denied`, by click id."""
     if not click_ids:
         return {}
-    reads, wanted = mongodb.reads.with_binary_ids(), stored_ids(click_ids)
-    rows = await reads.find("consents", {"_id": {"$in": wanted}}, ["consent"], limit=len(wanted))
+    matching, limit = {"_id": {"$in": stored_ids(click_ids)}}, len(click_ids)
+    rows = await reads.with_binary_ids().find("consents", matching, ["consent"], limit=limit)
     return {bytes(row["_id"]): row["consent"] for row in rows}

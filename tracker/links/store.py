@@ -198,16 +198,14 @@ class Links:
 
         async def revise(session: MongoSession) -> tuple[dict[UUID, Revision], Committed]:
             stored = await self.find_all([link.id for link in links], session)
-            revisions = [
-                Revision(one, revised_link(one, fields_of(one))) for one in stored.values()
-            ]
-            revisions = [await self._renamed(one, session) for one in revisions]
+            revised = [Revision(one, revised_link(one, fields_of(one))) for one in stored.values()]
+            revisions = [await self._renamed(one, session) for one in revised]
             changed = [one for one in revisions if one.after != one.before]
-            updates = list(map(update_of, changed))
-            with names_told([one.after for one in changed]):
+            before, after = [one.before for one in changed], [one.after for one in changed]
+            with names_told(after):
+                updates = list(map(update_of, changed))
                 await run_updates(self._database, self._links.name, updates, session)
             await keep_versions(self._database, changed, actor, session)
-            before, after = [one.before for one in changed], [one.after for one in changed]
             if in_transaction is not None:
                 await in_transaction(session, changed)
             committed = await self._tell(changed, session)

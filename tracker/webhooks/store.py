@@ -123,7 +123,6 @@ class Webhooks:
             secret=self._box.seal(webhook_id, secret),
             created_at=now(),
         )
-
         readable = replace(webhook, secret=secret)
 
         async def insert(session: MongoSession) -> None:

@@ -38,8 +38,10 @@ async def test_the_last_answer_about_a_click_counts_whatever_is_stored_of_it(wor
             assert (sent.status, sent.json()) == (200, {"success": True})
     ids = [known.bytes, unknown.bytes, new_id().bytes]
     mongodb = world.services.stores.mongodb
-    assert await consents_of(mongodb, ids) == dict.fromkeys(ids[:2], "denied")
-    assert await consents_of(mongodb, []) == {}
+    assert await consents_of(mongodb.reads, ids) == dict.fromkeys(ids[:2], "denied")
+    assert await consents_of(mongodb.reads, []) == {}
+    listed = await world.api.get(f"/api/clicks?accountId={world.account.id}")
+    assert [row["consent"] for row in listed.json()["rows"]] == ["denied"]
     for click_id, days in ((known, KNOWN_DAYS), (unknown, UNKNOWN_DAYS)):
         stored = await mongodb["consents"].find_one({"_id": click_id})
         assert stored
@@ -53,7 +55,7 @@ async def test_answers_of_one_moment_are_written_together_in_their_order(
     record, one, other = services.conversions.consents.record, new_id(), new_id()
     answers = [(one, "granted"), (other, "denied"), (one, "denied")]
     await asyncio.gather(*(record(*answer, "203.0.113.7") for answer in answers))
-    found = await consents_of(services.stores.mongodb, [one.bytes, other.bytes])
+    found = await consents_of(services.stores.mongodb.reads, [one.bytes, other.bytes])
     assert found == {one.bytes: "denied", other.bytes: "denied"}
 
 

@@ -69,7 +69,7 @@ class ClickRecord(ClickFields, frozen=True, kw_only=True):
     test: IsTest
     rule: DecidedBy
     variant: DecidedBy
-    consent: Annotated[Consent | None, Meta(description="what the visitor had answered, if known")]
+    consent: Annotated[Consent | None, Meta(description="the visitor's last answer, if known")]
     parent_click_id: Annotated[
         UUID | None, Meta(description="the click that led to this one, once it is known")
     ]

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from tracker.calendar import Calendar
 from tracker.clicks.document import decoded
+from tracker.conversions.consent import consents_of
 from tracker.feeds.api.click_records import (
     ClickFields,
     ClickLink,
@@ -54,14 +55,15 @@ class ListClicks(FeedQuery, kw_only=True):
 async def shown_clicks(
     call: FeedCall[Any, Nothing], clicks: Sequence[StoredClick]
 ) -> list[ClickRecord]:
-    """Return the records of clicks, with one query each for links, conversions and names."""
+    """Return the records of clicks, with a query each for what others have of them."""
     if not clicks:
         return []
     services, ids = call.services, [click.id for click in clicks]
-    links, conversions, decided = await asyncio.gather(
+    links, conversions, decided, consents = await asyncio.gather(
         services.links.links.find_all({click.link_id for click in clicks}),
         services.conversion_feed.count_of_clicks(call.account_id, ids),
         decided_by(services.reads, clicks),
+        consents_of(services.reads, [one.bytes for one in ids]),
     )
     return [
         click_record(
@@ -71,6 +73,7 @@ async def shown_clicks(
             domain=click.domain_name or services.public_url.host,
             conversions=conversions.get(click.id, 0),
             parent_click_id=click.parent_id if click.parent_link_id else None,
+            consent=consents.get(click.id.bytes, click.consent),
             **by,
         )
         for click, by in zip(clicks, decided, strict=True)

@@ -75,7 +75,7 @@ class PayloadLoader:
         click_ids = _ids(conversions.values(), "click_id").union(clicks_alone)
         clicks, consents, configs, accounts = await asyncio.gather(
             self._read("clicks", click_ids),
-            consents_of(self._mongodb, [one.bytes for one in click_ids]),
+            consents_of(self._mongodb.reads, [one.bytes for one in click_ids]),
             self._read("event_configs", _ids(conversions.values(), "event_config_id")),
             self._read("accounts", _ids(conversions.values(), "account_id"), ["currency"]),
         )

@@ -32,6 +32,7 @@ export function Click({ conversion }) {
       <dt>Visitor</dt>
       <dd>${[click.country, click.device, click.browser, click.os].join(" · ")}</dd>
       ${click.bot && html`<dt>Bot</dt><dd>${click.bot.replace(/_/g, " ")}</dd>`}
+      ${click.consent && html`<dt>Consent</dt><dd>${click.consent}</dd>`}
       <dt>Referrer</dt>
       <dd>
         ${

@@ -115,6 +115,7 @@ function Facts({ conversion }) {
           </p>`
         }
       </dd>
+      ${conversion.consent && html`<dt>Consent</dt><dd>${conversion.consent}</dd>`}
       ${
         conversion.warnings.length > 0 &&
         html`
