@@ -77,6 +77,10 @@ class Webhook(msgspec.Struct, frozen=True, kw_only=True):
         return [self.secret, self.previous_secret]
 
 
+async def _nothing_else(_: MongoSession, __: Webhook) -> None:
+    """Do nothing more in the transaction."""
+
+
 class Webhooks:
     """The webhooks of all accounts. `box` seals their secrets, messages go through `queue`."""
 
@@ -103,7 +107,7 @@ class Webhooks:
         conversions: Filter | None = None,
         preset: Preset | None = None,
         settings: Mapping[str, str] = MappingProxyType({}),
-        in_transaction: Callable[[MongoSession, Webhook], Awaitable[object]] | None = None,
+        in_transaction: Callable[[MongoSession, Webhook], Awaitable[object]] = _nothing_else,
     ) -> Webhook:
         """Return a new webhook, its secret decrypted. `in_transaction` gets it too."""
         webhook_id, secret = new_id(), _new_secret()
@@ -127,8 +131,7 @@ class Webhooks:
 
         async def insert(session: MongoSession) -> None:
             await self._insert(webhook, session)
-            if in_transaction is not None:
-                await in_transaction(session, readable)
+            await in_transaction(session, readable)
 
         await run_in_turn(self._database, account_id, insert)
         return readable
