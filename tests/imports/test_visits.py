@@ -21,7 +21,7 @@ from tracker.imports import visits
 from tracker.imports.item import SourceVisit
 from tracker.imports.store import Import
 from tracker.imports.visits import ImportedVisits
-from tracker.ingest.batch_writer import WriteConflict
+from tracker.ingest.planning.write_set import WriteConflict
 from tracker.links.link import Link
 from tracker.reports.query import GroupBy, Report, ReportQuery
 from tracker.reports.repair.joint_check import JointCheck

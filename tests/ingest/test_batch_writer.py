@@ -13,9 +13,9 @@ from tests.stores.mongodb.profiler import profiled
 from tracker.clicks.document import ClickDocument
 from tracker.conversions.new_document import document
 from tracker.ids import new_id
-from tracker.ingest.batch_writer import BatchWriter, WriteConflict
+from tracker.ingest.batch_writer import BatchWriter
 from tracker.ingest.drain_number import DrainNumber
-from tracker.ingest.planning.write_set import WriteSet
+from tracker.ingest.planning.write_set import WriteConflict, WriteSet
 from tracker.reports.rollups import stored_rollups
 from tracker.service.services import Services
 

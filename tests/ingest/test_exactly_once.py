@@ -25,8 +25,8 @@ from tests.ingest.traffic import (
     traffic,
 )
 from tracker.clock import now
-from tracker.ingest.batch_writer import WriteConflict
 from tracker.ingest.drain_number import DrainNumber
+from tracker.ingest.planning.write_set import WriteConflict
 from tracker.ingest.record import Record
 from tracker.service.services import Services
 

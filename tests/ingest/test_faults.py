@@ -18,8 +18,8 @@ from redis.exceptions import ResponseError
 
 from tracker.clicks.click import Click
 from tracker.conversions.document import EventIdTaken
-from tracker.ingest.batch_writer import WriteConflict
 from tracker.ingest.faults import is_fault_of_record, is_retryable, is_too_large, reason_of
+from tracker.ingest.planning.write_set import WriteConflict
 from tracker.service.services import Services
 from tracker.stores.mongodb.documents import run_inserts
 

@@ -24,7 +24,7 @@ from tracker.conversions.store import Conversions
 from tracker.feeds.arrivals import Arrivals
 from tracker.ingest.calendars import AccountCalendars
 from tracker.ingest.drain_number import DrainNumber
-from tracker.ingest.planning.write_set import Move, WriteSet
+from tracker.ingest.planning.write_set import Move, WriteConflict, WriteSet
 from tracker.reports.rollups.full_rollups import DocumentKey, FullRollups
 from tracker.reports.rollups.rollup import Calendars, Rollup
 from tracker.reports.rollups.stored_rollups import RollupWrites, StoredRollups
@@ -53,10 +53,6 @@ _DOCUMENTS_PER_COMMAND = 1000
 Item = TypeVar("Item")
 
 InTransaction = Callable[[MongoSession], Awaitable[None]]
-
-
-class WriteConflict(Exception):
-    """A part of the write set is stored already, or its event has changed since the plan."""
 
 
 class _RollupIsStored(Exception):

@@ -26,13 +26,13 @@ from tracker.conversions.document import (
 from tracker.conversions.new_document import documents_by_id
 from tracker.conversions.services import ConversionServices
 from tracker.ingest import plan
-from tracker.ingest.batch_writer import BatchWriter, WriteConflict
+from tracker.ingest.batch_writer import BatchWriter
 from tracker.ingest.drain_number import DrainNumber
 from tracker.ingest.joins.parents import Parents
 from tracker.ingest.plan import account_of
 from tracker.ingest.planning.planned import NOTHING_STORED, StoredPart, clicks_of
 from tracker.ingest.planning.rules import BatchRules
-from tracker.ingest.planning.write_set import WriteSet
+from tracker.ingest.planning.write_set import WriteConflict, WriteSet
 from tracker.ingest.record import Record
 from tracker.journal.backlog import Backlog
 from tracker.links.lists.last_clicks import LastClicks
@@ -79,7 +79,7 @@ class Drain:
         self._visitors = clicks.visitors
         self._pending_ttl = timedelta(days=pending_event_days) if pending_event_days else None
         self._writer = BatchWriter(stores.mongodb, drain_number, queue)
-        self._parents = Parents(self._clicks, self._events, self._writer)
+        self._parents = Parents(self._clicks, self._events, self._writer.write)
         self.stored = StoredTally()
         self.last_clicks = LastClicks(stores.mongodb)
 

@@ -8,7 +8,7 @@ from redis.exceptions import RedisError
 
 from tracker.conversions.document import EventIdTaken
 from tracker.errors import Unavailable
-from tracker.ingest.batch_writer import WriteConflict
+from tracker.ingest.planning.write_set import WriteConflict
 
 # BadValue, DollarPrefixedFieldName, EmptyFieldName, DottedFieldName, DocumentValidationFailure,
 # BSONObjectTooLarge (three numbers).

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from tracker.clicks.bots import REASONS
-from tracker.clicks.document import OWN_PARAMETERS, PARENT_LINK
+from tracker.clicks.document import OWN_PARAMETERS
 from tracker.clicks.sources import QR_CODE, SOURCES, SourceDimension
 from tracker.errors import BadRequest
 from tracker.links.utm import UTM
@@ -114,8 +114,10 @@ def _utm(source: SourceDimension) -> ReportDimension:
     return _source(source, f"UTM {word}", word.capitalize(), wanted)
 
 
-def _decided(name: str, one: str, many: str) -> ReportDimension:
-    """Return a dimension of links with rules or splits, whose names are remembered for ever."""
+def _of_ids(
+    name: str, one: str, many: str, record: tuple[str, str], without: str
+) -> ReportDimension:
+    """Return a dimension whose records have names. Clicks `without` one are `none`."""
     return ReportDimension(
         name,
         one,
@@ -123,15 +125,19 @@ def _decided(name: str, one: str, many: str) -> ReportDimension:
         "links",
         field=f"{name}_id",
         absent=NO_VALUE,
-        record=("choices", "name"),
-        names={NO_VALUE: f"No {name}", UNKNOWN: "No click"},
+        record=record,
+        names={NO_VALUE: f"No {one.lower()}", UNKNOWN: "No click"},
         filter=Filter(
-            f"ids of {many.lower()}; none: clicks that none decided",
+            f"ids of {many.lower()}; none: clicks {without}",
             "; unknown: conversions without a click",
             canonical=id_or(name, NO_VALUE, UNKNOWN),
         ),
     )
 
+
+_LINK: Final = ("links", "internal_name")
+_CHOICE: Final = ("choices", "name")
+"""The names of rules and variants, which are remembered for ever."""
 
 _SOURCES: Final = {source.name: source for source in SOURCES}
 
@@ -142,7 +148,7 @@ _ROWS: Final = (
         "Link",
         "Links",
         "links",
-        record=("links", "internal_name"),
+        record=_LINK,
         names={NO_KEY[LINK]: "No click"},
         filter=Filter("ids of short links", are_ids=True),
     ),
@@ -235,23 +241,9 @@ _ROWS: Final = (
             "ISO 4217, in any case; units: that of an account without one", canonical=_currency_of
         ),
     ),
-    _decided(RULE, "Rule", "Rules"),
-    _decided(VARIANT, "Variant", "Variants"),
-    ReportDimension(
-        PARENT,
-        "Parent link",
-        "Parent links",
-        "links",
-        field=PARENT_LINK,
-        absent=NO_VALUE,
-        record=("links", "internal_name"),
-        names={NO_VALUE: "No parent", UNKNOWN: "No click"},
-        filter=Filter(
-            "ids of the links whose clicks led to the clicks; none: clicks without a parent",
-            "; unknown: conversions without a click",
-            canonical=id_or(PARENT, NO_VALUE, UNKNOWN),
-        ),
-    ),
+    _of_ids(RULE, "Rule", "Rules", _CHOICE, "that none decided"),
+    _of_ids(VARIANT, "Variant", "Variants", _CHOICE, "that none decided"),
+    _of_ids(PARENT, "Parent link", "Parent links", _LINK, "that no other led to"),
     ReportDimension(HOUR, derived_from=(DAY, HOUR), key=time_keys.hour),
     ReportDimension(DAY, derived_from=(DAY,)),
     ReportDimension("week", derived_from=(DAY,), key=lambda _, day: step_of(day, "week")),

@@ -64,7 +64,7 @@ async def test_a_conversion_counts_for_its_link_and_the_parent_and_once_in_total
     await applied(world.services, [lander, offer, *records])
     assert await rows(world.api.send, world, "parent_link") == {
         "lander": (1, 1),
-        "No parent": (1, 0),
+        "No parent link": (1, 0),
         "No click": (0, 1),
         "totals": (2, 2),
     }
@@ -100,7 +100,7 @@ async def test_a_parent_that_is_stored_late_outdates_the_counts_of_its_hour_and_
     await applied(services, [lander])
     assert await rows(world.api.send, world, "parent_link", **crossed) == {
         "lander": (2, 1),
-        "No parent": (3, 0),
+        "No parent link": (3, 0),
         "totals": (5, 1),
     }
     assert [one == other for one, other in zip(marks, await fingerprints(world), strict=True)] == [

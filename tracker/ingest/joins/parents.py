@@ -5,18 +5,18 @@ later one finds the other. Conversions copy the link of the parent from their cl
 stores one looks at its click again afterwards.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from typing import Final
 
 from tracker.clicks.document import PARENT_LINK, ClickDocument
 from tracker.clicks.store import Clicks
 from tracker.conversions.document import changed
 from tracker.conversions.store import Conversions
-from tracker.ingest.batch_writer import BatchWriter, WriteConflict
-from tracker.ingest.planning.write_set import Move, WriteSet
+from tracker.ingest.planning.write_set import Move, WriteConflict, WriteSet
 from tracker.stores.mongodb.documents import shared_id
 
 ClicksById = Mapping[bytes, ClickDocument]
+Write = Callable[[WriteSet], Awaitable[None]]
 
 _MAX_PLANS: Final = 5
 """Attempts at one write. Each write conflict with another drain takes one."""
@@ -28,10 +28,10 @@ _OF_CHILD: Final = (*_OF_PARENT, "domain_name", "test", "parent_id", PARENT_LINK
 class Parents:
     """The parents of the clicks that one drain stores."""
 
-    def __init__(self, clicks: Clicks, conversions: Conversions, writer: BatchWriter) -> None:
+    def __init__(self, clicks: Clicks, conversions: Conversions, write: Write) -> None:
         self._clicks = clicks
         self._conversions = conversions
-        self._writer = writer
+        self._write = write
 
     async def look_up(self, clicks: ClicksById) -> set[bytes]:
         """Give new clicks the links of their parents, where known. Return those that name one."""
@@ -71,7 +71,7 @@ class Parents:
             for one in found:
                 one["parent_link_id"] = links[one["_id"]]
             try:
-                await self._writer.write(WriteSet([], [], [], children=found))
+                await self._write(WriteSet([], [], [], children=found))
             except WriteConflict:
                 continue
             await self._join_conversions({k: v for k, v in clicks.items() if PARENT_LINK in v})
@@ -87,7 +87,7 @@ class Parents:
                 link = clicks[one["click_id"] or b""]["parent_link_id"]
                 moves.append(Move(one, changed(one, {"parent_link_id": link})))
             try:
-                await self._writer.write(WriteSet([], [], moves))
+                await self._write(WriteSet([], [], moves))
             except WriteConflict:
                 conflicts += 1
                 if conflicts == _MAX_PLANS:

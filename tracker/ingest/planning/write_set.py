@@ -25,6 +25,10 @@ _COUNTED_OUTSIDE: Final = frozenset(("repeats", "last_repeat_at", "warnings"))
 _SETTLED: Final = frozenset(COUNTED) - {Attribution.PENDING}
 
 
+class WriteConflict(Exception):
+    """A part of the write set is stored already, or its event has changed since the plan."""
+
+
 class Move(NamedTuple):
     """A stored event, and as it is `after` the transaction. `tells`: webhooks get new values."""
 

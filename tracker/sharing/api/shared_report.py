@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 from datetime import date, timedelta
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 from uuid import UUID
 
 import msgspec
@@ -13,6 +13,7 @@ from tracker.ids import new_id
 from tracker.reports.api.figures import MEASURE_FIELDS, OF_COST, MeasureName
 from tracker.reports.api.filters import (
     BotsIn,
+    Operator,
     ReportFilters,
     TagOperator,
     check_dimension,
@@ -21,7 +22,7 @@ from tracker.reports.api.filters import (
 from tracker.reports.api.having import without
 from tracker.reports.api.overview import CreateOverview, OverviewPanel
 from tracker.reports.api.schema import Compare, DateRange, IntervalIn, sorted_by
-from tracker.reports.dimensions import FILTER_NAMES, OF_EVENTS, PICTURES
+from tracker.reports.dimensions import FILTER_NAMES, LINK, OF_EVENTS, PARENT, PICTURES
 from tracker.reports.periods import DayRange, RollingPeriod, days_of
 from tracker.reports.query import GroupBy
 from tracker.sharing.api.shared_tables import MAX_TABLES, ShareTable
@@ -110,6 +111,17 @@ class SharedReport(msgspec.Struct, forbid_unknown_fields=True, kw_only=True, omi
                 raise ValueError(f"shown[{number}]: panels has no {dimension}")
             if name in self.shown[:number]:
                 raise ValueError(f"shown[{number}]: {name} is shown already")
+
+    def check_without_names(self) -> None:
+        """Raise ValueError for links and parents that are nothing without their names."""
+        tables = {name for one in self.tables for name in one.group_by}
+        if LINK in tables:
+            raise ValueError("report.tables: link only with show_link_names")
+        panels = [one.group_by for one in self.panels]
+        filters = [name for one in get_args(Operator) for name in self.filters.values(one)]
+        for name, used in (("panels", panels), ("tables", tables), ("filters", filters)):
+            if PARENT in used:
+                raise ValueError(f"report.{name}: {PARENT} only with show_link_names")
 
     @property
     def days(self) -> str:

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 from functools import partial
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any
 from uuid import UUID
 
 import msgspec
@@ -15,9 +15,8 @@ from tracker.clock import now
 from tracker.errors import BadRequest, NotFound
 from tracker.ids import new_id
 from tracker.reports.answers.selection import resolved
-from tracker.reports.api.filters import Operator, as_sent
+from tracker.reports.api.filters import as_sent
 from tracker.reports.api.reports import check_domains
-from tracker.reports.dimensions import PARENT
 from tracker.reports.joint_counts.scope import scope_of
 from tracker.sharing.api.shared_report import SharedReport
 from tracker.sharing.logo import MAX_BYTES, MAX_PIXELS, logo_url
@@ -87,26 +86,13 @@ class CreateShare(ShareOptions, forbid_unknown_fields=True, kw_only=True):
     def __post_init__(self) -> None:
         self.name = trimmed("name", self.name, MAX_SHARE_NAME_CHARACTERS)
         if not self.show_link_names:
-            self._check_without_names()
+            self.report.check_without_names()
         if self.title:
             self.title = trimmed("title", self.title, MAX_SHARE_TITLE_CHARACTERS)
         if self.password is not None:
             check_new_password(self.password)
         if self.expires_at is not None:
             self.expires_at = in_the_future(self.expires_at)
-
-    def _check_without_names(self) -> None:
-        report = self.report
-        if any("link" in one.group_by for one in report.tables):
-            raise ValueError("report.tables: link only with show_link_names")
-        filters = [[*report.filters.values(one)] for one in get_args(Operator)]
-        for name, used in (
-            ("panels", [[one.group_by] for one in report.panels]),
-            ("tables", [one.group_by for one in report.tables]),
-            ("filters", filters),
-        ):
-            if any(PARENT in one for one in used):
-                raise ValueError(f"report.{name}: {PARENT} only with show_link_names")
 
 
 class ListShares(AccountPage, kw_only=True):
