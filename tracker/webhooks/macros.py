@@ -8,6 +8,7 @@
 """
 
 import hashlib
+import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
@@ -88,6 +89,9 @@ _NAMED: Final[Mapping[str, str]] = {
 """Macros with the name of a field or parameter, by pattern."""
 
 _MAX_PLAIN_EXPONENT: Final = 64
+TEMPLATE: Final = "payload_template"
+"""The field of a webhook with macros in its JSON."""
+
 ENCODER: Final = msgspec.json.Encoder(decimal_format="number")
 
 _NAMES: Final = MACROS.keys() | AD_MACROS.keys()
@@ -137,6 +141,12 @@ _NAME: Final = r"(?:metadata|query)\.[^{}]*|[^\W\d][^{}\s\"]*"
 MACRO: Final = re.compile(rf"(?<!\\)\{{({_NAME})\}}")
 _ESCAPE: Final = re.compile(rf"\\(?=\{{(?:{_NAME})\}})")
 _ESCAPE_ADVICE: Final = "; a backslash in front sends braces as they are: \\{name}"
+
+
+def parsed(text: str | bytes) -> dict[str, Any]:
+    """Parse a JSON object whose numbers keep their digits."""
+    fields: dict[str, Any] = json.loads(text, parse_float=Decimal)
+    return fields
 
 
 def as_text(value: Any) -> str:

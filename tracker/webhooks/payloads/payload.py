@@ -3,15 +3,13 @@
 Guarantee: the payload has the structure of its template. A value is not searched for macros.
 """
 
-import json
 from collections.abc import Callable, Sequence
-from decimal import Decimal
 from functools import lru_cache
 from typing import Any, Final
 from urllib.parse import urlencode
 
 from tracker.webhooks.limits import CACHED_TEMPLATES, MAX_PAYLOAD_BYTES
-from tracker.webhooks.macros import ENCODER, Unfillable, as_text, split_at_macros
+from tracker.webhooks.macros import ENCODER, Unfillable, as_text, parsed, split_at_macros
 from tracker.webhooks.payloads.template import FIELD
 from tracker.webhooks.payloads.values import MacroValues
 
@@ -84,9 +82,3 @@ def _split(value: Any) -> Any:
     if isinstance(value, list):
         return [_split(inner) for inner in value]
     return tuple(split_at_macros(value)) if isinstance(value, str) else value
-
-
-def parsed(text: str | bytes) -> dict[str, Any]:
-    """Parse a JSON object whose numbers keep their digits."""
-    fields: dict[str, Any] = json.loads(text, parse_float=Decimal)
-    return fields

@@ -8,14 +8,22 @@ from typing import Any, Final
 
 from tracker.errors import BadRequest
 from tracker.webhooks.limits import MAX_TEMPLATE_BYTES, MAX_TEMPLATE_DEPTH
-from tracker.webhooks.macros import ENCODER, MACRO, MACROS, OF_CLICKS, check_macros, is_known
+from tracker.webhooks.macros import (
+    ENCODER,
+    MACRO,
+    MACROS,
+    OF_CLICKS,
+    TEMPLATE,
+    check_macros,
+    is_known,
+)
 
 DEFAULT: Final[Mapping[str, str]] = {name: f"{{{name}}}" for name in MACROS}
 """For a webhook created without a template, unless it asks for nothing but clicks."""
 
 DEFAULT_OF_CLICKS: Final[Mapping[str, str]] = {name: f"{{{name}}}" for name in OF_CLICKS}
 
-FIELD: Final = "payload_template"
+FIELD: Final = TEMPLATE
 
 
 def check_template(template: Mapping[str, Any]) -> None:

@@ -17,9 +17,7 @@ import msgspec
 from tracker.conversions.corrections.status import Status
 from tracker.errors import BadRequest
 from tracker.webhooks.delivery import Kind, Outcome, Preset
-from tracker.webhooks.macros import ENCODER, Unfillable
-from tracker.webhooks.payloads.payload import parsed
-from tracker.webhooks.payloads.template import FIELD
+from tracker.webhooks.macros import ENCODER, TEMPLATE, Unfillable, parsed
 from tracker.webhooks.schedule import NOT_TOLD, TOO_OLD
 
 
@@ -81,7 +79,7 @@ def expanded(preset: Preset | None, settings: Mapping[str, str]) -> dict[str, An
     for name in platform.settings:
         if name not in settings:
             raise BadRequest(f"settings.{name}: required")
-    return _with_settings({"target_url": platform.target, FIELD: platform.template}, settings)
+    return _with_settings({"target_url": platform.target, TEMPLATE: platform.template}, settings)
 
 
 def check_platform(
@@ -107,7 +105,7 @@ def check_platform(
     match template.get(platform.events):
         case [dict()]:
             return
-    raise BadRequest(f"{FIELD}: {preset} needs {platform.events}, a list of one event")
+    raise BadRequest(f"{TEMPLATE}: {preset} needs {platform.events}, a list of one event")
 
 
 def fitted_event(preset: Preset | None, payload: bytes, consent: str | None) -> str:

@@ -12,8 +12,7 @@ import msgspec
 
 from tracker.errors import BadRequest
 from tracker.webhooks.delivery import Preset
-from tracker.webhooks.macros import ENCODER, MACRO
-from tracker.webhooks.payloads.template import FIELD
+from tracker.webhooks.macros import ENCODER, MACRO, TEMPLATE
 
 LONGEST: Final = 2_000
 """Characters of a text. Discord takes no more; Telegram takes 4,096, of which an emoji is two."""
@@ -56,9 +55,9 @@ def check_preset(preset: Preset | None, template: Mapping[str, Any] | None) -> N
         return
     for name in _SERVICES[preset].needs:
         if name not in (template or {}):
-            raise BadRequest(f"{FIELD}: {preset} needs {name}")
+            raise BadRequest(f"{TEMPLATE}: {preset} needs {name}")
     if template and "parse_mode" in template:
-        raise BadRequest(f"{FIELD}: no parse_mode, because values are sent as plain text")
+        raise BadRequest(f"{TEMPLATE}: no parse_mode, because values are sent as plain text")
 
 
 def fitted(preset: Preset | None, payload: str) -> str:

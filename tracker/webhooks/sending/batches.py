@@ -11,9 +11,8 @@ import msgspec
 
 from tracker.webhooks.delivery import Delivery
 from tracker.webhooks.limits import MAX_DELIVERIES_PER_CLAIM, MAX_PAYLOAD_BYTES
-from tracker.webhooks.macros import ENCODER, Unfillable
+from tracker.webhooks.macros import ENCODER, Unfillable, parsed
 from tracker.webhooks.payloads.content import Prepared
-from tracker.webhooks.payloads.payload import parsed
 from tracker.webhooks.presets.ads import MAX_EVENTS, PLATFORMS
 from tracker.webhooks.store import Webhook
 
