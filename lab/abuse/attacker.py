@@ -89,6 +89,7 @@ ROWS: Final = (
     Row("trickle", "a receiver that answers byte by byte", receivers.trickling_receiver),
     Row("tools", "100 calls of tools for models a second", deciding.tool_calls),
     Row("gone", "a receiver that is gone", receivers.failing_receiver),
+    Row("click-hooks", "1,000 own clicks a second, told to 5 webhooks", receivers.click_webhooks),
 )
 
 

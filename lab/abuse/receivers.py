@@ -4,8 +4,8 @@ import asyncio
 from typing import Final
 
 from lab.abuse.attack import Report, Target, barrage, counted, made
-from lab.receiver import GONE, Message, answering, receiving
-from lab.requests import call, head, post
+from lab.receiver import ACCEPTED, GONE, Message, answering, receiving
+from lab.requests import AGENTS, call, head, post
 
 _CONVERSIONS: Final = 100
 _BUFFER_BYTES: Final = 65_536
@@ -39,6 +39,20 @@ async def webhook_loop(target: Target, seconds: float) -> Report:
     )
     looped = await barrage(target.port, lambda: event, 100, seconds, {"400"})
     return counted({**looped.answers, f"creation {status}": 1}, {"400", "creation 400"})
+
+
+async def click_webhooks(target: Target, seconds: float) -> Report:
+    """Open a link of its own a thousand times a second, and have five webhooks told of it all."""
+    owner, made_ids = target.attacker, []
+    opened = head("GET", f"/c/{owner.slug}", {"User-Agent": AGENTS[2]})
+    async with receiving(answering(ACCEPTED)) as quick, receiving(_trickle) as slow:
+        for url in (quick, quick, quick, slow, slow):
+            body = {"account_id": owner.account_id, "target_url": url, "events": ["click.recorded"]}
+            made_ids.append((await made(target.port, owner.key, "/api/webhooks", body))["id"])
+        report = await barrage(target.port, lambda: opened, 1_000, seconds, {"302"}, connections=64)
+    for one in made_ids:  # an account has a limit of them, and other attacks need some
+        await call(target.port, owner.key, "DELETE", f"/api/webhooks/{one}", None)
+    return report
 
 
 async def _trickle(message: Message, transport: asyncio.WriteTransport) -> None:

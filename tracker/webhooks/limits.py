@@ -15,8 +15,9 @@ MAX_PAYLOAD_BYTES: Final = 64 * 1024
 MAX_CLICKS, MAX_CLICKS_BYTES = 500, 1024 * 1024
 """Of a request. The first 2 KB of each click fit; the usual one has 700 bytes."""
 
-MAX_CLICKS_TOLD: Final = 5_000
-"""Clicks of an account that one transaction tells of, shared by its webhooks: ten requests."""
+MAX_CLICKS_TOLD: Final = 2_000
+"""Clicks of an account that one transaction tells of, shared by its webhooks. With two and a half
+transactions a second, rendering them takes a third of a core."""
 
 MAX_WAITING: Final = 1_000
 """Requests about clicks and links that wait for a webhook: 6 minutes, if there always are some."""

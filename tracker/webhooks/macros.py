@@ -12,7 +12,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, Final
 
 import msgspec
@@ -204,6 +204,7 @@ def is_known(macro: str) -> bool:
     )
 
 
+@lru_cache(maxsize=1000)
 def name_and_forms(macro: str) -> tuple[str, Sequence[Form]]:
     """Split `<name>|<form>|<form>`; return the forms in their order."""
     forms: list[Form] = []
