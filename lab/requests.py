@@ -13,7 +13,7 @@ from uuid import UUID
 
 import orjson
 
-from lab.scene import Place, Scene
+from lab.scene import PAGE_ORIGIN, Place, Scene
 
 _MOZILLA: Final = "Mozilla/5.0"
 _WEBKIT: Final = "AppleWebKit/537.36 (KHTML, like Gecko)"
@@ -78,6 +78,18 @@ def _click(draw: Random, place: Place, number: int) -> bytes:
     if draw.random() < 0.5:
         headers["Referer"] = "https://news.test/today"
     return head("GET", f"{place.start}{place.slug}?{urlencode(query)}", headers)
+
+
+def page_clicks(places: Sequence[Place]) -> list[bytes]:
+    """Return clicks of pages, of five visitors of each link: each of them is a new click."""
+    return [_page_click(place, number) for number in range(5) for place in places]
+
+
+def _page_click(place: Place, number: int) -> bytes:
+    body = {"slug": place.slug, "url": f"{PAGE_ORIGIN}/?utm_source=shop&utm_medium=cpc&n={number}"}
+    agent = {"User-Agent": AGENTS[number], "Origin": PAGE_ORIGIN}
+    # wrk.lua finds the end of a request by a blank line.
+    return post("/api/click", "text/plain", json.dumps(body).encode() + _END, agent)
 
 
 def events_by_key(scene: Scene, count: int) -> list[bytes]:

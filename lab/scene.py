@@ -26,6 +26,9 @@ LIMIT: Final = 300  # clicks of a further link, which leads elsewhere after them
 
 WEBHOOKS: Final = 2
 
+PAGE_ORIGIN: Final = "https://shop.test"
+"""Of pages that report clicks."""
+
 _LINKS_PER_INSERT: Final = 250
 _DOMAIN: Final = "go.chaos.test"
 _TEMPLATE: Final = {"event": "{event_id}", "all": "{metadata}", "link": "{slug}"}
@@ -99,6 +102,7 @@ async def prepare_load(
     """Make an account, links at a host (a single one with window and limit), and a config."""
     async with open_services(settings) as services:
         account_id, key = await add_account(services, "Load")
+        await services.clicks.origins.change(account_id, [PAGE_ORIGIN])
         create = services.conversions.event_configs.create
         config = await create(account_id, "Sale", PayoutType.CPA, Decimal(5))
         slugs = [f"load{links}{decides}-{number}" for number in range(links)]

@@ -68,6 +68,7 @@ ROWS: Final = (
     Row("bodies", "60 bodies of 8 MiB that never end", attacks.unfinished_bodies),
     Row("names", "1,000 random slugs, hosts and keys a second", attacks.random_names),
     Row("paths", "1,000 unknown paths a second", attacks.unknown_paths, may_keep=_KEPT_OF_CLIENTS),
+    Row("pages", "1,000 clicks a second of foreign pages", deciding.foreign_pages),
     Row("nobody", "conversions of clicks that never were", attacks.events_of_nobody),
     Row("forged", "conversions forged by a visitor", attacks.forged_conversions),
     Row("connections", "2,000 idle connections of one address", attacks.idle_connections),

@@ -1,9 +1,12 @@
-"""Attacks on links that decide: the longest queries, and a thousand fetchers of previews."""
+"""Attacks on links: the longest queries, a thousand fetchers of previews, pages of strangers."""
 
+import secrets
 from collections.abc import Iterator
 from itertools import cycle
 from typing import Any, Final
 from uuid import uuid4
+
+import orjson
 
 from lab.abuse.attack import Report, Target, barrage, from_new_address, made
 from lab.requests import AGENTS, ask, call, head, post
@@ -71,6 +74,18 @@ async def previews(target: Target, seconds: float) -> Report:
     if row["clicks_left"] != _CLICKS:
         found.findings.append(f"previews have left {row['clicks_left']} of {_CLICKS} clicks")
     return found
+
+
+async def foreign_pages(target: Target, seconds: float) -> Report:
+    """Report clicks of a neighbour's link from pages of a new origin and address each time."""
+
+    def make() -> bytes:
+        origin = f"https://{secrets.token_hex(5)}.test"
+        fields = {"Origin": origin, "User-Agent": AGENTS[2], **from_new_address()}
+        body = orjson.dumps({"slug": target.neighbour.slug, "domain": target.domain, "url": origin})
+        return post("/api/click", "text/plain", body, fields)
+
+    return await barrage(target.port, make, 1_000, seconds, {"403", "429"}, connections=64)
 
 
 def _rules() -> Iterator[dict[str, Any]]:

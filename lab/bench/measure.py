@@ -112,7 +112,7 @@ class Bench:
             port = processes[0].port
             prepared = await self._prepare_requests(row, port, scene)
             warm_up = max(WARM_UP_REQUESTS, row.links)
-            await self._load(port, Prepared(prepared, row.status), warm_up)
+            await self._load(port, Prepared(prepared[::-1], row.status), warm_up)
             await self._stores.wait_until_drained(DRAIN_SECONDS)
             seconds = seconds or self._options.seconds
             load = self._run_load(processes, row, prepared, pace, seconds)
@@ -131,6 +131,8 @@ class Bench:
             await self._load(port, clicks, number)
             await self._stores.wait_until_drained(DRAIN_SECONDS)
             return requests.events_by_click(clicks.click_ids)
+        if row.requests == "pages":
+            return requests.page_clicks(scene.places)
         if row.requests == "links":
             return requests.listing(scene)
         return requests.clicks(scene.places, number)

@@ -23,7 +23,7 @@ Serving = Literal[
     "nginx",
     "nginx and Lua",
 ]
-RequestKind = Literal["clicks", "events by key", "events by click", "links", "changes"]
+RequestKind = Literal["clicks", "pages", "events by key", "events by click", "links", "changes"]
 
 FIRST: Final = "a"  # all others are compared with it
 
@@ -78,6 +78,7 @@ ROWS: Final = (
     Row("i", "click; nginx and Lua append it to Redis", "nginx and Lua"),
     Row("j", "i, Redis flushing each append", "nginx and Lua", appendfsync="always"),
     _CLICK._replace(key="k", name="c, of 20,000 links", links=20_000),
+    Row("p", "k, by POST /api/click", "web and drain", "pages", "clicks", links=20_000),
     _CLICK._replace(
         key="l", name="c, two web processes, two drains, 4 partitions", serving="two of each"
     ),

@@ -11,8 +11,9 @@ from config.settings import Settings
 from tests.clock import Clock
 from tests.factories import create_link, make_visit
 from tests.stores.mongodb.profiler import profiled
+from tracker.clicks.pages.sent import PageClick
 from tracker.clicks.visit import Visit
-from tracker.errors import NotFound
+from tracker.errors import Forbidden, NotFound
 from tracker.ids import new_id, new_slug
 from tracker.service.services import Services
 
@@ -71,6 +72,22 @@ async def test_a_thousand_random_slugs_at_once_cost_a_few_queries(services: Serv
         await statuses(services, [visit(new_slug()) for _ in range(CROWD)])
     assert {row["ns"].partition(".")[2] for row in rows} == {"links"}
     assert len(rows) <= 4
+
+
+async def test_a_thousand_random_origins_of_pages_at_once_cost_a_few_queries(
+    services: Services,
+) -> None:
+    await create_link(services, new_id())
+    sent = PageClick(slug="abc", url="https://shop.example/")
+    origins = [f"https://{new_slug().lower().strip('-_')}.example" for _ in range(CROWD)]
+    async with profiled(services.stores.mongodb.database) as rows:
+        answers = await asyncio.gather(
+            *(services.clicks.pages.record(sent, one, visit("")) for one in origins),
+            return_exceptions=True,
+        )
+    assert {type(one) for one in answers} == {Forbidden}
+    assert len(rows) <= 6
+    assert await services.stores.redis.exists("journal") == 0
 
 
 async def test_a_thousand_random_hosts_at_once_cost_a_few_queries(services: Services) -> None:

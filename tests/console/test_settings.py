@@ -145,9 +145,19 @@ async def test_the_account_names_the_senders_own_parameters(
             await expect(form.get_by_text(shown).first).to_be_visible()
         await expect(page.get_by_text("Saved")).to_be_visible()
         await expect(form.get_by_label("Own parameters")).to_have_value("sub1, place")
+        form = page.locator(
+            "form", has=page.get_by_role("heading", name="Pages that report clicks")
+        )
+        field = form.get_by_label("Pages that report clicks")
+        for sent, shown in (("*", "must be like"), ("Shop.example, *.b.example", "")):
+            await field.fill(sent)
+            await form.get_by_role("button", name="Save").click()
+            await expect(form.get_by_text(shown).first).to_be_visible()
+        await expect(field).to_have_value("shop.example, *.b.example")
     found = await services.accounts.accounts.find(account.id)
     assert found is not None
     assert names_of(found.parameters) == ["sub1", "place"]
+    assert found.origins == ("shop.example", "*.b.example")
 
 
 async def test_the_time_zone_changes_with_a_day_that_is_named(

@@ -104,6 +104,32 @@ async def test_a_parameter_that_cannot_be_the_senders_own_is_named(
     assert (await world.api.get(f"{PATH}?accountId={world.account.id}")).json()["parameters"] == []
 
 
+async def test_an_account_lists_the_origins_of_its_pages(world: World) -> None:
+    account_id = str(world.account.id)
+    for sent, shown in (
+        (
+            ["https://Shop.example:443/", "shop.example", "https://shop.example"],
+            ["https://shop.example", "shop.example"],
+        ),
+        (["*.B\u00fccher.example"], ["*.xn--bcher-kva.example"]),
+        ([f"h{number}.example" for number in range(100)], None),
+        ([], []),
+    ):
+        answer = await world.api.patch(PATH, accountId=account_id, origins=sent)
+        assert (answer.status, answer.json()["origins"]) == (200, sent if shown is None else shown)
+    for wrong in (
+        *("*", "*.com", "ftp://shop.example", "https://shop.example/x", "https://*.shop.example"),
+        *("shop.example:443", "https://shop.example?a", "", "a b"),
+    ):
+        answer = await world.api.patch(PATH, accountId=account_id, origins=["a.example", wrong])
+        assert (answer.status, answer.error.startswith("origins[1]: ")) == (400, True), wrong
+    many = [f"h{number}.example" for number in range(101)]
+    answer = await world.api.patch(PATH, accountId=account_id, origins=many)
+    assert (answer.status, answer.error) == (400, "origins: must be a list of at most 100")
+    entries, _ = await world.services.access.audit.page(world.account.id, 1, 10)
+    assert entries[0].changes["origins"].after == "[]"
+
+
 @each_case(
     "rules, message",
     [

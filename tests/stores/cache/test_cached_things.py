@@ -77,12 +77,12 @@ THINGS = {
     "the origins of an account": CachedThing(
         create=lambda services: services.accounts.accounts.create("Acme"),
         look_up=lambda services, account: services.clicks.origins_cache.get(
-            keys.origins(account.id)
+            keys.origins(str(account.id))
         ),
         changes=[
             lambda services, account: services.clicks.origins.change(account.id, ["shop.example"])
         ],
-        name=lambda account: keys.origins(account.id),
+        name=lambda account: keys.origins(str(account.id)),
     ),
 }
 

@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 from tracker.errors import BadRequest, Forbidden
+from tracker.ids import id_text
 from tracker.links.hostnames import canonical_hostname
 from tracker.stores.cache.cache import Cache, Versioned
 from tracker.stores.cache.lookup import FieldLookup
@@ -61,12 +62,12 @@ class Origins:
 
     async def allow(self, account_id: bytes, origin: Origin) -> bool:
         """Return whether the account's list has the origin. Raises Unavailable."""
-        found = await self._cache.get(keys.origins(UUID(bytes=account_id)))
+        found = await self._cache.get(keys.origins(id_text(account_id)))
         return found is not None and not found.origins.isdisjoint(origin.entries)
 
     async def change(self, account_id: UUID, origins: Sequence[str]) -> None:
         """Set a checked list. Raises NotFound, or Unavailable while Redis would serve the old."""
-        name = keys.origins(account_id)
+        name = keys.origins(str(account_id))
         await self._cache.begin_update(name)
         update = {"$set": {FIELD: list(origins)}, "$inc": {"version": 1}}
         allowed = _allowed(await updated(self._accounts, {"_id": account_id}, update, "account"))

@@ -6,7 +6,7 @@ clicks are recorded all the same, each as a new one.
 """
 
 import asyncio
-from functools import partial
+from functools import lru_cache, partial
 from hashlib import blake2b
 from typing import Final
 from uuid import UUID
@@ -142,8 +142,7 @@ class PageClicks:
         names: tuple[str, ...] = ()
         if self._breaker.is_open or not self._budget.allows(OptionalWrite.PAGE_CLICK):
             return Claim(names, holder, 0)
-        times = (click.at, click.at - SAME_SECONDS * 1000)
-        days = tuple(dict.fromkeys(day_of(moment(at)) for at in times))
+        days = _days(click.at // 60_000)
         try:
             salts = await self._visitors.salts(days)
         except RedisError as error:
@@ -157,6 +156,13 @@ class PageClicks:
 def _checked(options: RedirectOptions, at: int, state: int) -> int:
     check_open(options, at, state == USED_UP)
     return state
+
+
+@lru_cache(maxsize=2)
+def _days(minute: int) -> tuple[str, ...]:
+    """Return the days of a minute, and of half an hour before."""
+    minutes = (minute, minute - SAME_SECONDS // 60)
+    return tuple(dict.fromkeys(day_of(moment(one * 60_000)) for one in minutes))
 
 
 def _digest(salt: bytes, click: Click) -> str:

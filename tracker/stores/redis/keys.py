@@ -108,7 +108,7 @@ def account(account_id: UUID) -> str:
     return f"account:{account_id}"
 
 
-def origins(account_id: UUID) -> str:
+def origins(account_id: str) -> str:
     return f"origins:{account_id}"
 
 
