@@ -60,7 +60,9 @@ async def test_plain_html_works_under_the_policy_that_is_shown(
         shop.policy = f"default-src 'none'; {allowed.strip()}"
         shop.pages["/"] = filled(block(INTEGRATIONS, "<script defer"), shop, config)
         click_id = await landed(page, shop, account)
-        await page.evaluate(filled(block(INTEGRATIONS, 'tracker("conversion"'), shop, config))
+        await page.evaluate(
+            filled(block(INTEGRATIONS, 'window.tracker?.("conversion"'), shop, config)
+        )
         event = await the_only(services)
     assert (event.click_id, event.value) == (click_id, "12.5")
     assert event.transaction_id == "order-1001"
@@ -91,7 +93,7 @@ async def test_a_shop_on_shopify_takes_the_click_from_cart_to_order(
         shop.pages["/"] = filled(block(INTEGRATIONS, "<script defer"), shop, config)
         click_id = await landed(page, shop, account)
         async with page.expect_request("**/cart/update.js") as updated:
-            await page.evaluate(block(INTEGRATIONS, 'tracker("click", (id) =>\n'))
+            await page.evaluate(block(INTEGRATIONS, 'window.tracker?.("click", (id) =>\n'))
         [sent] = orjson.loads((await updated.value).post_data or "")["attributes"].values()
         pixel = filled(block(INTEGRATIONS, "analytics.subscribe("), shop, config)
         analytics = f"{{subscribe: (_, tell) => tell({{data: {{checkout: {CHECKOUT}}}}})}}"
@@ -117,7 +119,7 @@ async def test_stripe_brings_the_click_back_and_a_refund_restates_the_payment(
         pay = '<a href="https://buy.stripe.com/test_1">Pay</a>'
         shop.pages["/"] = filled(block(INTEGRATIONS, "<script defer"), shop, config) + pay
         click_id = await landed(page, shop, account)
-        await page.evaluate(block(INTEGRATIONS, 'tracker("click", (id) => {'))
+        await page.evaluate(block(INTEGRATIONS, 'window.tracker?.("click", (id) => {'))
         href = await page.get_by_role("link").get_attribute("href")
         named: dict[str, Any] = {}
         exec(filled(block(INTEGRATIONS, "import requests"), shop, config), named)

@@ -21,9 +21,7 @@ from tracker.stores.mongodb.reads import MongoReads
 
 KNOWN_DAYS: Final = 400
 UNKNOWN_DAYS: Final = 120
-"""The days that an answer is kept, by whether its click was stored. The first is that of late
-reports. Unknown ones take no more than conversions without account, which are four times as large
-and kept for 30 days: they share the allowance of their sender."""
+"""The days that an answer is kept, by whether its click was stored."""
 
 _MAX_WAITING: Final = 5_000
 _RETRY_SECONDS: Final = 10
@@ -58,7 +56,8 @@ class Consents:
 
     async def _store(self, updates: list[dict[str, Any]]) -> Sequence[None]:
         try:
-            await run_updates(self._database, "consents", updates)
+            last = {one["q"]["_id"]: one for one in updates}
+            await run_updates(self._database, "consents", list(last.values()))
         except PyMongoError as error:
             self._look_ups.mongodb.record_failure(error)
             raise _unavailable() from error

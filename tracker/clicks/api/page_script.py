@@ -23,14 +23,14 @@ INTEGRITY: Final = f"sha384-{b64encode(sha384(SCRIPT).digest()).decode()}"
 
 
 class PageScript(Handler):
-    """The handler of the script. Browsers compare a hash only with what any page may read."""
-
-    def set_default_headers(self) -> None:
-        super().set_default_headers()
-        self.set_header("Access-Control-Allow-Origin", "*")
-        self.set_header("Cross-Origin-Resource-Policy", "cross-origin")
+    """The handler of both. Browsers compare a hash only with what any page may read."""
 
     def get(self) -> None:
+        self.set_header("Access-Control-Allow-Origin", "*")
+        self.set_header("Cross-Origin-Resource-Policy", "cross-origin")
+        if self.request.path != PATH:
+            self.answer(_FOUND)
+            return
         is_gzipped = accepts_gzip(self.header("Accept-Encoding"))
         if is_gzipped:
             self.set_header("Content-Encoding", "gzip")
@@ -42,31 +42,22 @@ class PageScript(Handler):
     head = get
 
 
-class NewestPageScript(PageScript):
-    """The handler of the path and hash."""
-
-    def get(self) -> None:
-        self.answer(_FOUND)
-
-    head = get
-
-
 _NAMES = ("path", "integrity")
 _NEWEST = {"type": "object", "properties": dict.fromkeys(_NAMES, TEXT), "required": [*_NAMES]}
 _FOUND = {"path": PATH, "integrity": INTEGRITY}
 
 ENDPOINTS = tuple(
     row._replace(tag="Clicks")
-    for path, handler, name, summary, answer in (
+    for path, name, summary, answer in (
         (
-            *("/js/tracker.json", NewestPageScript, "getNewestPageScript"),
+            *("/js/tracker.json", "getNewestPageScript"),
             "Path and hash of the script for landing pages",
             public_answer("The newest.", json_content(_NEWEST, _FOUND)),
         ),
         (
-            *(PATH, PageScript, "getPageScript", "The script for landing pages"),
+            *(PATH, "getPageScript", "The script for landing pages"),
             text_response("The script.", "text/javascript"),
         ),
     )
-    for row in operator_routes(path, handler, name, summary, {200: answer})
+    for row in operator_routes(path, PageScript, name, summary, {200: answer})
 )

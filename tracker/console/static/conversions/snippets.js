@@ -35,10 +35,10 @@ function fieldsOf({ pbk, parameter_aliases: aliases = {} }, texts) {
   return [["pbk", pbk], ...given.map(([parameter, text]) => [nameOf(parameter), text])];
 }
 
-// Its names are the API's: without `transaction_id` the script adds one.
+// Its names are the API's: without `transaction_id` the script adds one. Blockers may stop it.
 function byScript({ pbk }) {
   const fields = [["pbk", pbk], ...Object.entries(PLACEHOLDERS).slice(1)];
-  return `tracker("conversion", {\n${inLines(fields, "  ")}\n});`;
+  return `window.tracker?.("conversion", {\n${inLines(fields, "  ")}\n});`;
 }
 
 function pixel(url) {
