@@ -113,7 +113,7 @@ class SharedReport(msgspec.Struct, forbid_unknown_fields=True, kw_only=True, omi
                 raise ValueError(f"shown[{number}]: {name} is shown already")
 
     def check_without_names(self) -> None:
-        """Raise ValueError for links and parents that are nothing without their names."""
+        """Raises ValueError for links and parents that are nothing without their names."""
         tables = {name for one in self.tables for name in one.group_by}
         if LINK in tables:
             raise ValueError("report.tables: link only with show_link_names")
