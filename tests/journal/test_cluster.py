@@ -14,7 +14,7 @@ from tests.factories import make_click, make_conversion
 from tests.stores.redis.own_cluster import OwnCluster, own_cluster
 from tests.waiting import PATIENCE_SECONDS
 from tracker.ingest.record import ENTRY_DECODER
-from tracker.journal.appender import Claim
+from tracker.journal.appender import LAST, OPEN, Claim
 from tracker.journal.cluster_journal import ClusterJournal
 from tracker.journal.dead_letters import DeadLetters
 from tracker.journal.journal import Journal
@@ -65,6 +65,27 @@ def transaction_at(cluster: OwnCluster, server: Any) -> str:
         for name in (f"T-{number}" for number in range(1000))
         if cluster.primary_of(keys.journal(partition_of_transaction_id(name, PARTITIONS))) is server
     )
+
+
+async def test_the_claim_of_a_click_is_on_the_server_of_its_stream(
+    cluster: OwnCluster, tmp_path: Path
+) -> None:
+    async with journal_in(cluster, tmp_path, replicas=1) as (journal, client):
+        clicks = [make_click(link_id=UUID(int=number).bytes) for number in range(40)]
+        holders: list[int | None] = []
+        for number, click in enumerate(clicks * 2):
+            is_limited = number % 2 == 1
+            names = (keys.page_click(f"{number % 40}", journal.claim_tag(click, is_limited)),)
+            claim = Claim(names, LAST + 1 + number, 60)
+            if is_limited:
+                appended = journal.append_limited(click, True, 9, 1, 1, "0", claim=claim)
+                holders.append(await appended)
+            else:
+                holders.append(await journal.append_click_once(click, claim))
+        assert holders[1:40:2] == [OPEN] * 20
+        assert holders[40:] == [LAST + 1 + number for number in range(40)]
+        entries = [await client.xlen(stream) for stream in keys.streams(PARTITIONS)]
+        assert sum(entries) == len(clicks)
 
 
 async def test_while_a_server_is_away_its_records_go_to_others_and_all_are_kept(

@@ -279,6 +279,20 @@ async def test_a_claim_that_is_repeated_keeps_its_holder_and_appends_nothing(
         assert CLAIM_SECONDS - 60 < await redis.ttl(names[0]) <= CLAIM_SECONDS
 
 
+async def test_a_refused_append_leaves_no_claim_and_goes_to_the_spool(
+    settings: Settings, tmp_path: Path
+) -> None:
+    names = claim(0).names
+    async with journal_at(settings.redis_url, tmp_path) as (built, redis):
+        await redis.set(JOURNAL, "not a stream")
+        assert await built.append_click_once(click(1), claim(1, *names)) is None
+        assert await redis.keys("transaction:*") == []
+        assert built.spool.bytes_waiting
+        await redis.delete(JOURNAL)
+        assert await built.replay_once() == 1
+        assert await streamed(redis) == clicks(1)
+
+
 async def test_a_claim_of_no_seconds_is_not_kept_and_asks_for_those_that_are(
     settings: Settings, tmp_path: Path
 ) -> None:
