@@ -18,10 +18,9 @@ from uuid import UUID
 import msgspec
 from pymongo.errors import DuplicateKeyError
 
-from tracker.access.principal import Principal
 from tracker.access.rate_limit import LimitScope, RateLimiter
 from tracker.clock import now
-from tracker.errors import BadRequest, ErrorCode, Forbidden, Unavailable
+from tracker.errors import BadRequest, ErrorCode, Unavailable
 from tracker.stores.mongodb.account_lock import turn_of
 from tracker.stores.mongodb.database import MongoDB
 from tracker.stores.mongodb.reseal import SealedFields
@@ -44,15 +43,11 @@ _RUNS: Final = f"{HEADER}: its first request still runs; try again"
 
 
 class Once(msgspec.Struct, kw_only=True):
-    """A request with a key. `answer` is what it gets, once that is kept.
-
-    `tags` are the caller's limit. `event_id` is the id that a conversion has already.
-    """
+    """A request with a key, the answer that is kept, and the id that a conversion has already."""
 
     id: UUID
     account_id: UUID
     fingerprint: bytes
-    tags: list[UUID] | None = None
     answer: bytes | None = None
     event_id: int | None = None
 
@@ -72,18 +67,11 @@ def parse_key(values: Sequence[str]) -> str | None:
     return key
 
 
-def once_of(principal: Principal, key: str, fingerprint: bytes) -> Once:
-    """Return the request with this fingerprint that the principal sends under a key."""
-    tags = None if principal.tags is None else sorted(principal.tags)
-    return once_for(principal.account_id, principal.actor.queue_key, key, fingerprint, tags)
-
-
-def once_for(
-    account_id: UUID, caller: UUID, key: str, fingerprint: bytes, tags: list[UUID] | None = None
-) -> Once:
+def once_for(account_id: UUID, caller: UUID, key: str, fingerprint: bytes) -> Once:
+    """Return the request that a caller sends under a key."""
     name = sha256(account_id.bytes + caller.bytes + key.encode()).digest()
     fingerprint = sha256(name + fingerprint).digest()  # without the key nobody can guess bodies
-    return Once(id=UUID(bytes=name[:16]), account_id=account_id, fingerprint=fingerprint, tags=tags)
+    return Once(id=UUID(bytes=name[:16]), account_id=account_id, fingerprint=fingerprint)
 
 
 class FirstAnswers:
@@ -124,7 +112,8 @@ class FirstAnswers:
         """Store the answer. Raises DuplicateKeyError if another is kept."""
         packed = base64.b64encode(zlib.compress(answer, 1)).decode()
         kept = {**_fields(once), "answer": self._box.seal(once.id, packed)}
-        unanswered = {"_id": once.id, "answer": {"$exists": False}}
+        same = {"_id": once.id, "fingerprint": once.fingerprint}
+        unanswered = {**same, "answer": {"$exists": False}}
         await self._answers.update_one(unanswered, {"$set": kept}, upsert=True, session=session)
         once.answer = answer
 
@@ -140,7 +129,7 @@ class FirstAnswers:
     async def _find(self, once: Once) -> bool:
         """Find the answer, or the id of a conversion without one yet; return whether it has one.
 
-        Raises BadRequest for another request, Forbidden if the caller's limit has changed.
+        Raises BadRequest for another request.
         """
 
         async def find(session: MongoSession) -> Any:  # also what no majority has yet
@@ -152,9 +141,6 @@ class FirstAnswers:
         if row["fingerprint"] != once.fingerprint:
             message = f"{HEADER}: was sent with another request; send a new one"
             raise BadRequest(message, code=ErrorCode.IDEMPOTENCY_KEY_REUSED)
-        if row["tags"] != once.tags:
-            message = f"{HEADER}: your limit to tags has changed since"
-            raise Forbidden(message, code=ErrorCode.LIMITED)
         once.event_id = row.get("event_id")
         if "answer" in row:
             once.answer = self._opened(once.id, row["answer"])
@@ -168,9 +154,4 @@ class FirstAnswers:
 
 
 def _fields(once: Once) -> dict[str, Any]:
-    return {
-        "account_id": once.account_id,
-        "fingerprint": once.fingerprint,
-        "tags": once.tags,
-        "at": now(),
-    }
+    return {"account_id": once.account_id, "fingerprint": once.fingerprint, "at": now()}

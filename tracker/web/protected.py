@@ -22,7 +22,7 @@ import msgspec
 import structlog
 from tornado.web import RequestHandler
 
-from tracker.access.idempotency import Once, once_of
+from tracker.access.idempotency import Once, once_for
 from tracker.access.open_answers import Access
 from tracker.access.principal import Principal
 from tracker.access.rate_limit import Usage
@@ -159,7 +159,9 @@ class ProtectedHandler(EndpointHandler):
             await self._run_parsed(endpoint, path)
             return
         self._check_scope(endpoint.scope_of(None))
-        self.once = once_of(self.principal, key, self.fingerprint())
+        caller, limit = self.principal.actor.queue_key, self.principal.tags
+        fingerprint = self.fingerprint() + repr(limit and sorted(limit)).encode()
+        self.once = once_for(self.principal.account_id, caller, key, fingerprint)
         run = partial(self._run_parsed, endpoint, path)
         if await self.answer_once(self.once, run) and self.upload is not None:
             self.upload.abandon()
