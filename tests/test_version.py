@@ -15,7 +15,7 @@ def test_the_project_and_openapi_read_the_version_from_the_package() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     assert "version" in project["project"]["dynamic"]
     assert project["tool"]["setuptools"]["dynamic"]["version"] == {"attr": "tracker.__version__"}
-    assert document([], "https://go.example", {}, {})["info"]["version"] == __version__
+    assert document([], "https://go.example", {}, {}, {})["info"]["version"] == __version__
 
 
 def test_the_changelog_has_a_dated_heading_for_the_version() -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from tests.conversions.scene import applied
 from tests.factories import create_link, create_rule, create_webhook, make_click
+from tests.web.document import assert_payload_described
 from tests.webhooks.receiver import answer
 from tests.webhooks.sending.scene import listening, sending, stored
 from tracker.accounts.accounts import Account
@@ -33,6 +34,8 @@ async def clicked(services: Services, account_id: UUID, at: datetime, number: in
 
 async def told(services: Services) -> list[dict[str, Any]]:
     rows = sorted(await stored(services), key=lambda row: row["created_at"])
+    for row in rows:
+        assert_payload_described(row)
     return [json.loads(row["payload"])["data"] for row in rows]
 
 

@@ -49,3 +49,11 @@ def assert_described(method: str, path: str, response: Response) -> None:
     media_type = response.headers["Content-Type"].partition(";")[0]
     schema = answer["content"][media_type]["schema"]
     assert media_type != "application/json" or refusals(schema, response.json()) == []
+
+
+def assert_payload_described(delivery: dict[str, Any]) -> None:
+    """Check that the stored payload matches the document, and has no field beyond it."""
+    content = DOCUMENT["webhooks"][delivery["kind"]]["post"]["requestBody"]["content"]
+    schema, payload = content["application/json"]["schema"], orjson.loads(delivery["payload"])
+    assert refusals(schema, payload) == [], payload
+    assert payload["data"].keys() == schema["properties"]["data"]["properties"].keys()

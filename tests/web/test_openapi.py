@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import jsonschema_rs
+import msgspec
 import orjson
 import pytest
 from schemathesis.specs.openapi.definitions import OPENAPI_31
@@ -21,6 +22,8 @@ from tracker.service.app import make_app
 from tracker.service.services import Services
 from tracker.web.openapi.document import operation_id
 from tracker.web.schema import EXAMPLE_ACCOUNT
+from tracker.webhooks.api.payload_schema import payload_descriptions
+from tracker.webhooks.delivery import Kind
 
 HEADERS = {
     "X-Request-Id",
@@ -269,3 +272,13 @@ def test_a_default_is_told_in_words() -> None:
     assert size["description"] == "rows on a page; 25 if not given"
     created = DOCUMENT["components"]["schemas"]["CreateShortLinkRequest"]["properties"]
     assert created["active"] == {"type": "boolean", "description": "true if not given"}
+
+
+def test_the_payload_of_each_kind_of_delivery_is_described() -> None:
+    assert set(DOCUMENT["webhooks"]) == set(Kind)
+    for kind, item in DOCUMENT["webhooks"].items():
+        content = item["post"]["requestBody"]["content"]["application/json"]
+        assert content["example"], kind
+        assert refusals(content["schema"], content["example"]) == [], kind
+    again = msgspec.json.decode(msgspec.json.encode(payload_descriptions()))
+    assert again == DOCUMENT["webhooks"]  # whatever the time is

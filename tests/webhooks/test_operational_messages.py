@@ -12,6 +12,7 @@ import msgspec
 import pytest
 from pymongo.errors import OperationFailure
 
+from tests.web.document import assert_payload_described
 from tests.webhooks.receiver import Receiver, answer
 from tests.webhooks.sending.scene import Clock, converted, listening, sending, stored, webhook_now
 from tracker.clock import iso, moment, now, now_ms
@@ -125,6 +126,7 @@ async def test_a_message_that_fails_makes_no_further_message(
     for row in rows:
         if "payload" in row and row.get("kind"):
             assert json.loads(row["payload"])["data"]["webhook_id"] != str(row["webhook_id"])
+            assert_payload_described(row)
 
 
 async def test_a_webhook_is_disabled_together_with_its_message_or_not_at_all(

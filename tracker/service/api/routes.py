@@ -61,6 +61,7 @@ from tracker.web.openapi import documentation
 from tracker.web.openapi.document import document
 from tracker.web.protected import ProtectedHandler
 from tracker.webhooks.api import deliveries, samples, statistics, templates, webhooks
+from tracker.webhooks.api.payload_schema import payload_descriptions
 
 _TAGS = {
     "Short links": "Links that are opened at `/c/{slug}`, and their destinations.",
@@ -187,4 +188,6 @@ def _handler_of(endpoints: Mapping[str, Endpoint]) -> type[EndpointHandler]:
 def description(base_url: str) -> bytes:
     """Return the OpenAPI document of the service at `base_url`, as JSON."""
     schemas = {**EVENT_SCHEMAS, **page_click.PAGE_SCHEMAS}
-    return msgspec.json.encode(document(ENDPOINTS, base_url, _TAGS, schemas))
+    return msgspec.json.encode(
+        document(ENDPOINTS, base_url, _TAGS, schemas, payload_descriptions())
+    )

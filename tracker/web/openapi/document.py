@@ -81,10 +81,12 @@ def document(
     base_url: str,
     tags: Mapping[str, str],
     handled_schemas: Mapping[str, OpenApiPart],
+    webhooks: Mapping[str, OpenApiPart],
 ) -> dict[str, Any]:
     """Return the document for the service at `base_url`, as JSON values.
 
-    `tags` describes each tag. Rows of HandledEndpoint refer to `handled_schemas`.
+    `tags` describes each tag. Rows of HandledEndpoint refer to `handled_schemas`. `webhooks` are
+    the requests that the service sends.
     """
     schemas = Schemas([one for one in endpoints if isinstance(one, Endpoint)])
     paths: dict[str, dict[str, OpenApiPart]] = {}
@@ -110,6 +112,7 @@ def document(
         "servers": [{"url": base_url, "description": "The public address (BASE_URL)."}],
         "tags": [{"name": tag, "description": tags[tag]} for tag in used],
         "paths": paths,
+        "webhooks": webhooks,
         "components": components({**schemas.shared, **handled_schemas}),
     }
 
