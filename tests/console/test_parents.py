@@ -32,7 +32,7 @@ async def test_a_link_shows_what_it_led_to_and_a_click_its_way(
     await applied(services, [first, second, sale])
     async with open_console(f"/console/links/{lander.id}") as page:
         row = page.get_by_role("table", name="Links that it led to").locator("tbody tr")
-        await expect(row).to_have_text(["Offer1112"])
+        await expect(row).to_have_text(["Offer1112.00"])
         await page.get_by_role("link", name="Their report").click()
         await expect(page.get_by_text("Parent link is Lander")).to_be_visible()
         await page.get_by_role("button", name="Parent links").click()

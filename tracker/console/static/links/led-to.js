@@ -32,7 +32,7 @@ export function LedTo({ link }) {
   return html`<section class="stack">
     <header class="row between">
       <h2>What it led to</h2>
-      <a href="/console${more}">Their report</a>
+      <a href="/console/overview${more}">Their report</a>
     </header>
     <${Table}
       caption="Links that it led to"
