@@ -18,7 +18,7 @@ from tracker.web.parameters import parse_body
 JSON_TYPES: Final = ("application/json", "text/plain")
 """Pages send text/plain without a preflight. Other types are the form of a protected link."""
 
-EXPOSED: Final = "X-Request-Id, X-Error-Code, Retry-After"
+EXPOSED: Final = "X-Request-Id, X-Error-Code, X-Error-Reason, X-Error-Field, Retry-After"
 
 _DECODER: Final = Decoder(PageClick)
 _VISIBLE: Final = re.compile(r"[!-~]{1,300}")

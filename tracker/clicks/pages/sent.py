@@ -8,7 +8,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from msgspec.structs import replace
 
 from tracker.clicks.visit import MAX_REFERRER_CHARACTERS, Visit
-from tracker.errors import BadRequest
+from tracker.errors import BadRequest, Required
 from tracker.links.options import CLICK_ID
 
 Consent = Literal["granted", "denied"]
@@ -49,7 +49,7 @@ class PageClick(Struct, forbid_unknown_fields=True, kw_only=True):
 
     def __post_init__(self) -> None:
         if (self.slug is UNSET) == (self.link_id is UNSET):
-            raise BadRequest("slug or link_id: one of both is required")
+            raise Required("slug or link_id: one of both is required")
         if self.domain and self.link_id:
             raise BadRequest("domain: not with link_id")
         if self.referrer and _CONTROL.search(self.referrer):
