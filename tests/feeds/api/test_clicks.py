@@ -92,6 +92,8 @@ async def test_a_click_has_its_link_its_source_and_the_number_of_its_conversions
         "rule": None,
         "variant": None,
         "consent": None,
+        "parent_click_id": None,
+        "parent_link_id": None,
         "parameters": {},
     }
     assert list(row.items()) == list(expected.items())

@@ -31,7 +31,7 @@ ROW = [
     *("event_id", "at", "received_at", "status", "unknown_word", "attribution", "refused"),
     *("event_config", "click_id", "link", "value", "payout", "refunded_value", "currency"),
     *("transaction_id", "consent", *NAMES, "bot"),
-    *("warnings", "repeats", "last_repeat_at", "rule", "variant", "parameters"),
+    *("warnings", "repeats", "last_repeat_at", "rule", "variant", "parent_link_id", "parameters"),
 ]
 
 
