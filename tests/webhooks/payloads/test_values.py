@@ -9,12 +9,14 @@ from uuid import UUID
 
 import pytest
 from bson import Decimal128
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.factories import Document, make_click_document, make_event_document
 from tracker.conversions.corrections.status import click_key
 from tracker.conversions.document import attribute
 from tracker.visitor_dimensions import NAMES
-from tracker.webhooks.macros import AD_MACROS, MACROS
+from tracker.webhooks.macros import AD_MACROS, ENCODER, MACROS
 from tracker.webhooks.payloads.payload import render
 from tracker.webhooks.payloads.template import DEFAULT
 from tracker.webhooks.payloads.values import MacroValues, values_of
@@ -182,6 +184,21 @@ def test_ad_platforms_have_their_values_and_forms() -> None:
     bare = values({**EVENT, "transaction_id": click_key(CLICK)}, click=None)
     assert bare.get("dedup_id") == "42"
     assert [bare.get(name) for name in ("fbc", "click_address", "consent", "gclid")] == [None] * 4
+
+
+WILD = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text() | st.decimals(allow_nan=False),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=5,
+)
+FORMS = ("lower", "text", "digits", "phone", "page", "sha256", "list", "google")
+
+
+@given(WILD, st.lists(st.sampled_from(FORMS), max_size=6))
+def test_forms_take_any_value_in_any_order(value: Any, forms: list[str]) -> None:
+    found = MacroValues(fields={"consent": "granted"}, metadata={"key": value}, query={})
+    for name in ("consent", "metadata.key"):
+        ENCODER.encode(found.get("|".join([name, *forms])))
 
 
 def test_a_change_has_values_of_now_and_before() -> None:
