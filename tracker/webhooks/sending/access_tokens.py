@@ -67,7 +67,7 @@ class AccessTokens:
         except ValueError:  # of msgspec too
             said = answer.error or f"answered {answer.code} {answer.answer}"
             raise NoToken(f"token: Google gave none: {said}") from None
-        asking = self._known[header][1]
         until = asyncio.get_running_loop().time() + granted.expires_in - _EARLY_SECONDS
-        self._known[header] = until, asking
+        if (asking := asyncio.current_task()) is not None:
+            self._known[header] = until, asking
         return f"Bearer {granted.access_token}"
