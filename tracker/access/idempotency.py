@@ -39,6 +39,7 @@ _NEW_KEYS: Final = LimitScope("idempotency_key", 100_000, 24 * 3600)
 _RULE: Final = f"{HEADER}: must be 1 to {MAX_KEY_CHARACTERS} visible ASCII characters"
 _BARE: Final = re.compile(r"[!#-~][!-~]*")
 _QUOTED: Final = re.compile(r'"((?:[!#-\[\]-~]|\\["\\])+)"')
+KEY_PATTERN: Final = f"^({_BARE.pattern}|{_QUOTED.pattern})$"
 _RUNS: Final = f"{HEADER}: its first request still runs; try again"
 
 

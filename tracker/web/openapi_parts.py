@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from tracker.access.idempotency import HEADER, MAX_KEY_CHARACTERS, REPLAYED
+from tracker.access.idempotency import HEADER, KEY_PATTERN, MAX_KEY_CHARACTERS, REPLAYED
 from tracker.errors import CODE_HEADER, FIELD_HEADER, REASON_HEADER, ErrorCode, ErrorReason
 from tracker.ids import EXAMPLE_ID, SLUG_RULE
 from tracker.web.limits import MAX_BODY_BYTES
@@ -91,7 +91,7 @@ IDEMPOTENCY_KEY: OpenApiPart = {
     "the same key gets the first answer again, for 24 hours, and has no other effect. With another "
     "request the key is 400 `idempotency_key_reused`.",
     "schema": TEXT
-    | {"minLength": 1, "maxLength": MAX_KEY_CHARACTERS + 2, "examples": [EXAMPLE_ID]},
+    | {"pattern": KEY_PATTERN, "maxLength": MAX_KEY_CHARACTERS, "examples": [EXAMPLE_ID]},
 }
 IS_REPLAYED = {REPLAYED: header("Whether this is the answer to an earlier request.", _TRUE)}
 
