@@ -162,7 +162,10 @@ _CONVERSION_FORM = _CONVERSION | {
 EVENT_SCHEMAS: dict[str, OpenApiPart] = {
     "Consent": {
         "type": "object",
-        "properties": {"click_id": TEXT | {"format": "uuid"}, "consent": {"enum": [*CONSENTS]}},
+        "properties": {
+            "click_id": TEXT | {"format": "uuid"},
+            "consent": TEXT | {"enum": [*CONSENTS]},
+        },
         "required": ["click_id", "consent"],
         "additionalProperties": False,
     },
