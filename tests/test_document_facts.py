@@ -31,7 +31,7 @@ from tracker.access.principal import OPERATOR, SCOPES, Principal
 from tracker.access.roles import SCOPES_OF, Role
 from tracker.conversions.postbacks.fields import NAMES, REPORTED
 from tracker.conversions.rules import Rule
-from tracker.errors import ErrorCode, TrackerError
+from tracker.errors import ErrorCode, ErrorReason, TrackerError
 from tracker.feeds.api.clicks import ListClicks
 from tracker.links.api.short_link_record import ShortLink
 from tracker.links.api.short_link_schema import CreateShortLink
@@ -132,6 +132,7 @@ def test_the_tables_of_errors_have_every_code_under_its_status() -> None:
     shown = {(int(status), code) for status, codes in rows for code in re.findall(r"\w+", codes)}
     assert sorted(code for _, code in shown) == sorted(ErrorCode)
     assert {(one.status, str(one.code)) for one in TrackerError.__subclasses__()} <= shown
+    assert named(API, "`X-Error-Reason`") == set(ErrorReason)
 
 
 def test_every_setting_that_is_named_exists_and_has_the_default_that_is_shown() -> None:

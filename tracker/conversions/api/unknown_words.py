@@ -46,12 +46,7 @@ class UnknownWords(msgspec.Struct, kw_only=True):
     ]
 
 
-@endpoint(
-    "GET",
-    "/api/event-configs/unknown-words",
-    "event_configs:read",
-    operation_id="listUnknownStatusWords",
-)
+@endpoint("GET", "/api/event-configs/unknown-words", "event_configs:read")
 async def unknown_words(call: ConversionCall[AccountQuery, Nothing]) -> UnknownWords:
     """List the statuses of conversions to which nobody has given a meaning."""
     found = await _unknown(call.web.mongodb.reads, call.account_id)

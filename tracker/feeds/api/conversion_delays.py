@@ -49,12 +49,7 @@ class ConversionDelays(msgspec.Struct, kw_only=True):
     groups: list[DelayGroup]
 
 
-@endpoint(
-    "GET",
-    "/api/conversions/delays",
-    "reports:read",
-    operation_id="getConversionDelays",
-)
+@endpoint("GET", "/api/conversions/delays", "reports:read")
 async def count(call: FeedCall[AccountQuery, Nothing]) -> ConversionDelays:
     """Count the last conversions by the time since their click."""
     seconds = await conversion_delays(call.web.mongodb.reads, call.account_id)

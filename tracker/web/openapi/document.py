@@ -76,6 +76,10 @@ _PUBLIC_ERRORS: Errors = {
 """The errors of public endpoints; empty texts default to the status's."""
 
 
+_FIGURES = ("delays", "statistics")
+"""Plurals that are one object."""
+
+
 def document(
     endpoints: Sequence[Endpoint | HandledEndpoint],
     base_url: str,
@@ -205,7 +209,8 @@ def operation_id(method: str, path: str) -> str:
     elif method == "POST":
         verb, nouns = "create", [_singular(nouns[0])]
     else:
-        get = "list" if nouns[-1].endswith("s") and not path.endswith("}") else "get"
+        is_list = nouns[-1].endswith("s") and nouns[-1] not in _FIGURES and path[-1] != "}"
+        get = "list" if is_list else "get"
         verb = {"GET": get, "PATCH": "change", "DELETE": "delete"}[method]
     first, *words = "-".join([verb, *map(_singular, nouns[:-1]), *nouns[-1:]]).split("-")
     return first + "".join(map(str.capitalize, words))

@@ -21,19 +21,13 @@ _FORMATS: Final = {
     "uri": _URL,
 }
 _NAMED: Final[Mapping[str, Any]] = {
-    "browser": "Firefox",
     "code": 200,
     "country": "DE",
     "currency": "EUR",
-    "domain_name": "go.example.com",
-    "email": "ada@example.com",
-    "internal_name": "Spring",
     "name": "Spring",
     "page": 1,
     "pageSize": 25,
     "slug": "spring",
-    "time_zone": "Europe/Berlin",
-    "timeZone": "Europe/Berlin",
     "totalPages": 1,
     "totalRows": 1,
 }

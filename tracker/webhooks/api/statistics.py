@@ -50,12 +50,7 @@ class WebhookStatistics(msgspec.Struct, kw_only=True):
     time_zone: TimeZone = field(name="timeZone")
 
 
-@endpoint(
-    "GET",
-    "/api/webhooks/{id}/statistics",
-    "webhooks:read",
-    operation_id="getWebhookStatistics",
-)
+@endpoint("GET", "/api/webhooks/{id}/statistics", "webhooks:read")
 async def show(call: WebhookCall[Nothing, Nothing]) -> WebhookStatistics:
     """Show the last deliveries by day and state, and the response times of the receiver."""
     webhook = await WEBHOOKS.find(call)
