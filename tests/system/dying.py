@@ -35,8 +35,8 @@ async def _keep(self: FirstAnswers, once: Any, answer: bytes, session: Any = Non
 
 
 first, keep = FirstAnswers.once, FirstAnswers.keep
-FirstAnswers.keep = _keep  # type: ignore[method-assign]
-FirstAnswers.once = _once  # type: ignore[method-assign]
 
-if __name__ == "__main__":
+if __name__ == "__main__":  # and not where a test imports the name of the variable
+    FirstAnswers.keep = _keep  # type: ignore[method-assign]
+    FirstAnswers.once = _once  # type: ignore[method-assign]
     sys.exit(run.main(sys.argv[1:]))
