@@ -139,6 +139,7 @@ async def test_only_pages_of_allowed_origins_record(
         ({"url": "/offer"}, "url: must be an absolute http or https URL"),
         ({"url": "javascript:alert(1)"}, "url: must be an absolute http or https URL"),
         ({"url": f"{PAGE}?a=\n"}, "url: must be an absolute http or https URL"),
+        ({"url": f"http://{'a' * 16_000} "}, "url: must be an absolute http or https URL"),
         ({"referrer": "a\nb"}, "referrer: no control characters"),
         ({"click_id": "x"}, "click_id: must be a UUID"),
         ({"consent": "yes"}, "consent: must be denied or granted"),

@@ -16,7 +16,7 @@ Consent = Literal["granted", "denied"]
 EXAMPLE: Final = {"slug": "spring", "url": "https://shop.example/?utm_source=ads"}
 
 _PAGE: Final = re.compile(
-    r"https?://[^/?#\s]+[^?#\s]*(?:\?([^#\s]*))?(?:#.*)?", re.ASCII | re.IGNORECASE
+    r"https?://[^/?#\s]++[^?#\s]*+(?:\?([^#\s]*+))?(?:#.*)?", re.ASCII | re.IGNORECASE
 )
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f]")
 
