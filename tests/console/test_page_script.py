@@ -192,6 +192,17 @@ async def test_a_click_is_made_with_consent_where_that_is_asked_for(
         assert click.consent == "granted"
         assert (await kept(page))["id"] == named == str(UUID(bytes=click.id))
 
+        # The click of half an hour ago gets an answer that came after it.
+        await create_link(services, account.id, "autumn")
+        shop.pages["/"] = script_element(services, link="autumn")
+        await page.evaluate("localStorage.clear()")
+        await page.goto("/")
+        earlier = UUID(await page.evaluate("new Promise((known) => tracker('click', known))"))
+        await page.evaluate("""localStorage.setItem('tracker', '{"consent":"granted"}')""")
+        async with page.expect_response("**/api/consent"):
+            await page.goto("/")
+        assert await stored_consent(services, earlier) == "granted"
+
 
 async def test_another_script_than_the_one_that_was_named_does_not_run(
     browser: Browser, services: Services

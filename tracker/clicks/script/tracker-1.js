@@ -81,7 +81,7 @@
     ready = send("/api/click", () => click).then((answer) => {
       if (!answer.click_id) return;
       id = answer.click_id;
-      told = click.consent;
+      told = answer.is_new ? click.consent : undefined; // an earlier click has its own
       renew();
     });
   };
