@@ -225,12 +225,13 @@ async def test_secrets_of_kept_answers_are_sealed_and_the_key_is_not_stored(worl
     assert first.status == 200
 
 
-async def test_an_account_has_a_bound_of_new_keys(
+async def test_a_caller_has_a_bound_of_new_keys(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scope = LimitScope("idempotency_key", 2, 24 * 3600)
     monkeypatch.setattr(idempotency, "_NEW_KEYS", scope)
     assert [(await made(world, key)).status for key in "abca"] == [200, 200, 429, 200]
+    assert (await made(world, "c", await world.key(world.account))).status == 200
     limited = await made(world, "c")
     assert code(limited) == (429, "rate_limited")
     assert 0 < int(limited.headers["Retry-After"]) <= scope.window_seconds

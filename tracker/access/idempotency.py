@@ -48,6 +48,7 @@ class Once(msgspec.Struct, kw_only=True):
 
     id: UUID
     account_id: UUID
+    caller: UUID
     fingerprint: bytes
     answer: bytes | None = None
     event_id: int | None = None
@@ -72,7 +73,8 @@ def once_for(account_id: UUID, caller: UUID, key: str, fingerprint: bytes) -> On
     """Return the request that a caller sends under a key."""
     name = sha256(account_id.bytes + caller.bytes + key.encode()).digest()
     fingerprint = sha256(name + fingerprint).digest()  # without the key nobody can guess bodies
-    return Once(id=UUID(bytes=name[:16]), account_id=account_id, fingerprint=fingerprint)
+    once_id = UUID(bytes=name[:16])
+    return Once(id=once_id, account_id=account_id, caller=caller, fingerprint=fingerprint)
 
 
 class FirstAnswers:
@@ -97,7 +99,8 @@ class FirstAnswers:
         async with turn_of(once.id, WAIT_SECONDS, _RUNS):
             if await self._find(once):
                 return True
-            name = keys.rate_limit(_NEW_KEYS.name, str(once.account_id))
+            # Of an account they would be used up by anyone who reads a postback key on a page.
+            name = keys.rate_limit(_NEW_KEYS.name, str(once.caller))
             for usage in await self._limiter.count_scopes([(name, _NEW_KEYS)]):
                 usage.check()
             try:

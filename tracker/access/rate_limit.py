@@ -37,7 +37,7 @@ _GROUP_REQUESTS: Final = 100
 
 _SUBJECTS = {"ip": "IP address", "account": "account", "session": "person in an account"}
 _SUBJECTS |= {"link_password": "network", "link_password_total": "link"}
-_SUBJECTS |= {"idempotency_key": "account with a new Idempotency-Key"}
+_SUBJECTS |= {"idempotency_key": "caller with a new Idempotency-Key"}
 for _name in _SUBJECTS:
     RATE_LIMITED.labels(_name)
 _PERIODS = {60: "minute", 600: "10 minutes", 3600: "hour", 86_400: "24 hours"}

@@ -16,6 +16,7 @@ from tests.web.records import journaled_events
 from tests.web.world import World
 from tracker.access import idempotency
 from tracker.access.idempotency import FirstAnswers
+from tracker.access.rate_limit import LimitScope
 from tracker.conversions.event_config import EventConfig
 from tracker.ids import new_id
 
@@ -135,6 +136,19 @@ async def test_a_key_is_ignored_without_a_postback_key_and_the_answer_says_so(
         answer = (await sent(world, click_id=str(new_id()))).json()
         assert answer["warnings"] == ["Idempotency-Key: ignored without pbk; send a transaction_id"]
     assert len(await journaled_events(world.services)) == 2
+
+
+async def test_strangers_who_know_a_postback_key_use_up_nobody_elses_keys(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(idempotency, "_NEW_KEYS", LimitScope("idempotency_key", 1, 60))
+    pbk, other = [(await a_config(world)).pbk for _ in range(2)]
+    assert [(await sent(world, key, pbk=pbk)).status for key in "ab"] == [200, 429]
+    assert (await sent(world, pbk=other)).status == 200
+    link = {"accountId": str(world.account.id), "destination_url": "https://example.com/"}
+    headers = {**JSON, "Authorization": f"Bearer {world.secret}", "Idempotency-Key": "k"}
+    made = await world.client.request("POST", "/api/short-links", headers, orjson.dumps(link))
+    assert made.status == 200
 
 
 async def test_a_conversion_without_a_key_asks_nothing(
