@@ -25,6 +25,7 @@ class Google:
         self.forms: list[dict[str, str]] = []
         self.valid = 1
         self.refused = False
+        self.seconds: object = 3599
 
     async def behave(self, handler: Handler) -> None:
         if handler.request.path == "/token":
@@ -34,7 +35,11 @@ class Google:
                 handler.set_status(400)
                 handler.finish('{"error": "invalid_grant"}')
                 return
-            granted = {"access_token": f"ya29.{self.valid}", "expires_in": 3599, "x": "y" * 2000}
+            granted = {
+                "access_token": f"ya29.{self.valid}",
+                "expires_in": self.seconds,
+                "x": "y" * 2000,
+            }
             handler.finish(json.dumps(granted))
             return
         bearer = handler.request.headers.get("Authorization")
@@ -54,9 +59,11 @@ async def google(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[tuple[Google,
     client.close()
 
 
-async def sent(google: Google, client: WebhookClient, header: str = HEADER) -> Outcome:
+async def sent(
+    google: Google, client: WebhookClient, header: str = HEADER, name: str = "Authorization"
+) -> Outcome:
     made = request(f"{google.receiver.url}/events")
-    made.headers = {**made.headers, "Authorization": header}
+    made.headers = {**made.headers, name: header}
     return await client.send(made)
 
 
@@ -73,6 +80,7 @@ async def test_a_token_is_asked_for_once_and_anew_after_it_was_refused(
         one.valid = 2
         assert [(await sent(one, client)).code for _ in range(2)] == [401, 200]
         assert len(one.forms) == 2
+        assert (await sent(one, client, HEADER, "authorization")).code == 200
         assert (await sent(one, client, "Bearer ya29.2")).code == 200
         assert len(one.forms) == 2
 
@@ -88,3 +96,27 @@ async def test_without_a_token_nothing_is_sent_and_the_reason_is_told(
             assert "invalid_grant" in (outcome.error or "")
             assert "s3cret" not in (outcome.error or "")
         assert len(one.forms) == 1  # a failure is not repeated at once
+
+
+async def test_an_answer_that_is_not_understood_is_not_told_with_its_token(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with google(monkeypatch) as (one, client):
+        one.seconds = "soon"
+        outcome = await sent(one, client)
+        assert (outcome.failure, "ya29" in (outcome.error or "")) == ("token", False)
+
+
+async def test_a_token_that_is_forgotten_while_it_is_asked_for_is_used_once() -> None:
+    asked: list[bytes] = []
+
+    async def ask(_: str, form: bytes) -> Outcome:
+        asked.append(form)
+        tokens.forget(headers)
+        answer = json.dumps({"access_token": "a"})
+        return Outcome(code=200, milliseconds=1, answer=answer, error=None, retry_after=None)
+
+    tokens, headers = access_tokens.AccessTokens(ask), {"Authorization": HEADER}
+    for number in (1, 2):
+        assert await tokens.filled(headers) == {"Authorization": "Bearer a"}
+        assert len(asked) == number

@@ -40,7 +40,7 @@ class AccessTokens:
 
     async def filled(self, headers: Mapping[str, str]) -> Mapping[str, str]:
         """Return headers with an access token for a refresh token. Raises NoToken."""
-        header = headers.get("Authorization", "")
+        name, header = _authorization(headers)
         if not header.startswith(_SCHEME):
             return headers
         now = asyncio.get_running_loop().time()
@@ -49,11 +49,11 @@ class AccessTokens:
                 self._known.clear()
             asking = asyncio.create_task(self._renewed(header))
             self._known[header] = now + _SECONDS, asking
-        return {**headers, "Authorization": await asyncio.shield(self._known[header][1])}
+        return {**headers, name: await asyncio.shield(self._known[header][1])}
 
     def forget(self, headers: Mapping[str, str]) -> None:
         """Forget a token that was refused."""
-        self._known.pop(headers.get("Authorization", ""), None)
+        self._known.pop(_authorization(headers)[1], None)
 
     async def _renewed(self, header: str) -> str:
         names = ("client_id", "client_secret", "refresh_token")
@@ -65,9 +65,16 @@ class AccessTokens:
         except TimeoutError:
             raise NoToken("timeout: no access token") from None
         except ValueError:  # of msgspec too
-            said = answer.error or f"answered {answer.code} {answer.answer}"
+            body = "" if answer.delivered else answer.answer  # it may have a token after all
+            said = answer.error or f"answered {answer.code} {body}"
             raise NoToken(f"token: Google gave none: {said}") from None
         until = asyncio.get_running_loop().time() + granted.expires_in - _EARLY_SECONDS
-        if (asking := asyncio.current_task()) is not None:
-            self._known[header] = until, asking
+        known = self._known.get(header)
+        if known and known[1] is asyncio.current_task():  # else forgotten meanwhile
+            self._known[header] = until, known[1]
         return f"Bearer {granted.access_token}"
+
+
+def _authorization(headers: Mapping[str, str]) -> tuple[str, str]:
+    """Return the name of the header as it was written, and its value."""
+    return next((one for one in headers.items() if one[0].lower() == "authorization"), ("", ""))
