@@ -24,6 +24,7 @@ from tracker.access.rate_limit import LimitScope
 from tracker.access.roles import Role
 from tracker.errors import BadRequest
 from tracker.ids import new_id
+from tracker.jobs.files import PIECE_BYTES
 from tracker.stores.mongodb.account_lock import turn_of
 from tracker.stores.secret_box import Purpose, SecretBox
 
@@ -223,6 +224,18 @@ async def test_secrets_of_kept_answers_are_sealed_and_the_key_is_not_stored(worl
     assert unreadable.error == "Idempotency-Key: SECRET_KEY has changed since the answer"
     assert unreadable.status == 503
     assert first.status == 200
+
+
+async def test_a_file_is_stored_for_one_request_of_a_key_only(world: World) -> None:
+    [upload] = [one for one in IDEMPOTENT if one.path == "/api/conversions/upload"]
+    request = await world.request(upload, world.account)
+    assert (await sent(world, request, "k")).status == 200
+    for key, expected in (("k", "idempotency_key_reused"), ("no key", "bad_request")):
+        headers = {"Authorization": f"Bearer {world.secret}", "Idempotency-Key": key}
+        other = bytes(PIECE_BYTES + 1)
+        answer = await world.client.post(request.path, other, **headers)
+        assert code(answer) == (400, expected)
+    await _until_no_other_file(world)
 
 
 async def test_a_caller_has_a_bound_of_new_keys(

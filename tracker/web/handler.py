@@ -136,17 +136,15 @@ class Handler(RequestHandler):
         target = f"{self.request.method} {self.request.uri} ".encode("latin-1", "replace")
         return sha256(target + body.digest()).digest()
 
-    async def answer_once(self, once: Once, work: Callable[[], Awaitable[object]]) -> bool:
+    async def answer_once(self, once: Once, work: Callable[[], Awaitable[object]]) -> None:
         """Do `work` and finish with the answer that it keeps, or with that of an earlier request.
 
-        Return whether it is an earlier one's. Raises as `FirstAnswers.once`.
+        Raises as `FirstAnswers.once`.
         """
-        is_replayed = await self.web.answers.once(once, work)
-        assert once.answer is not None
-        if is_replayed:
+        if await self.web.answers.once(once, work):
             self.set_header(REPLAYED, "true")
+        assert once.answer is not None
         self.finish_kept(once.answer)
-        return is_replayed
 
     def finish_kept(self, answer: bytes) -> None:
         self.finish_with(Content(JSON, answer))

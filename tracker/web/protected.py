@@ -99,6 +99,8 @@ class ProtectedHandler(EndpointHandler):
         ids, _ = parsed_path(endpoint, self.path_args)
         self._check_account(parse_query(endpoint.query, self.request.query).account_id)
         self._check_scope(endpoint.scope_of(None))
+        if endpoint.idempotent:
+            self.idempotency_key()  # raises BadRequest
         assert endpoint.receive is not None
         self.upload = await endpoint.receive(self.services, self.principal, ids)
         write = self.upload.write
@@ -163,8 +165,11 @@ class ProtectedHandler(EndpointHandler):
         fingerprint = self.fingerprint() + repr(limit and sorted(limit)).encode()
         self.once = once_for(self.principal.account_id, caller, key, fingerprint)
         run = partial(self._run_parsed, endpoint, path)
-        if await self.answer_once(self.once, run) and self.upload is not None:
-            self.upload.abandon()
+        try:
+            await self.answer_once(self.once, run)
+        finally:
+            if self.upload is not None:
+                self.upload.abandon()  # unless a job has it
 
     async def _run_parsed(self, endpoint: Endpoint, path: Sequence[str]) -> None:
         ids, event_ids = parsed_path(endpoint, path)
