@@ -107,11 +107,15 @@ async def test_before_consent_nothing_is_kept_and_the_answer_follows_the_click(
     browser: Browser, services: Services, account: Account
 ) -> None:
     config = await create_event_config(services, account.id)
-    async with opened_shop(browser, services) as (page, shop, _):
+    async with opened_shop(browser, services) as (page, shop, problems):
+        problems.expected.append("of the page's own")
         shop.pages = dict.fromkeys(("/", "/paid"), script_element(services, consent="required"))
         click_id = await visited(page, shop, account)
         assert await page.evaluate("localStorage.length") == 0
-        await page.evaluate("tracker('click', (id) => { window.named = id; })")
+        failing = (
+            "tracker('click', (id) => { window.named = id; throw Error(`of the page's own`); })"
+        )
+        await page.evaluate(failing)
 
         async with page.expect_response("**/api/consent"):
             await page.evaluate("tracker('consent', 'granted')")

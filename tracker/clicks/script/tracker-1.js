@@ -67,7 +67,7 @@
   const renew = () => {
     until = Date.now() + (+data.days || 30) * 86_400_000;
     keep();
-    for (const callback of wanting.splice(0)) callback(id);
+    for (const callback of wanting.splice(0)) setTimeout(callback, 0, id); // it may throw
   };
 
   // A visitor from elsewhere makes a click, unless the address has one.
