@@ -272,3 +272,19 @@ async def test_a_salt_is_read_again_after_an_hour(
         await services.stores.redis.flushall()
         assert await other.clicks.visitors.first_clicks([again()])
         assert await services.clicks.visitors.first_clicks([again()]) == set()
+
+
+async def test_salts_that_another_caller_forgets_meanwhile_are_returned(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, salt_of = services.clicks.visitors, services.clicks.visitors._salt
+    await one.salts(["2026-01-30"])
+
+    async def forgetting(day: str) -> bytes:
+        monkeypatch.setattr(one, "_salt", salt_of)
+        one._forget_at = 0.0
+        await one.salts(["2026-02-01"])
+        return await salt_of(day)
+
+    monkeypatch.setattr(one, "_salt", forgetting)
+    assert {"2026-01-30", "2026-01-31"} <= (await one.salts(["2026-01-30", "2026-01-31"])).keys()

@@ -151,20 +151,15 @@ class Visitors:
 
     async def _first(self, clicks: Sequence[Click], calendars: Calendars) -> set[bytes]:
         days = _by_day(clicks, calendars)
-        await self.salts(days)
+        salts = await self.salts(days)
         has_room = self._budget.has_room(OptionalWrite.VISITOR)
-        visits = {day: self._visits(day, of_day) for day, of_day in days.items()}
+        visits = {day: _visits(salts[day], of_day) for day, of_day in days.items()}
         run = self._run_script_by_part if self._is_cluster else self._run_script
         answer = await run(visits, has_room)
         if not has_room:
             self._budget.count_skipped(OptionalWrite.VISITOR, answer.count(_NOT_STORED))
         in_order = (click for of_day in days.values() for click in of_day)
         return {click.id for click, first in zip(in_order, answer, strict=True) if first == _FIRST}
-
-    def _visits(self, day: str, clicks: Sequence[Click]) -> list[bytes]:
-        salted = blake2b(key=self._salts[day], digest_size=_DIGEST_BYTES)
-        # The end of a UUID of version 7 is its random part.
-        return [_digest(salted, click) + click.id[-_ID_BYTES:] for click in clicks]
 
     async def _run_script(self, visits: Visits, has_room: bool) -> bytes:
         arguments: list[str | bytes] = ["1", keys.never_set("visitors")]
@@ -197,12 +192,13 @@ class Visitors:
         """Return the salts of some days, and maybe of others. Raises RedisError."""
         now = time.monotonic()
         if now > self._forget_at:
-            self._salts.clear()
+            self._salts = {}
             self._forget_at = now + _SALT_CACHE_SECONDS
+        salts = self._salts  # others may forget them meanwhile
         for day in days:
-            if day not in self._salts:
-                self._salts[day] = await self._salt(day)
-        return self._salts
+            if day not in salts:
+                salts[day] = await self._salt(day)
+        return salts
 
     async def _salt(self, day: str) -> bytes:
         """Return the salt of `day`. The first process that needs it creates it."""
@@ -210,6 +206,12 @@ class Visitors:
         names = [keys.never_set(keys.salt(day)), keys.salt(day)]
         salt: Any = await self._share_salt(keys=names, args=[new, TTL_SECONDS])
         return bytes(salt)
+
+
+def _visits(salt: bytes, clicks: Sequence[Click]) -> list[bytes]:
+    salted = blake2b(key=salt, digest_size=_DIGEST_BYTES)
+    # The end of a UUID of version 7 is its random part.
+    return [_digest(salted, click) + click.id[-_ID_BYTES:] for click in clicks]
 
 
 def _by_day(clicks: Sequence[Click], calendars: Calendars) -> dict[str, list[Click]]:
