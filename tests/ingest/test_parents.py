@@ -114,6 +114,19 @@ async def test_a_parent_stored_between_the_plan_of_a_conversion_and_its_transact
     await ledger.check(services)
 
 
+async def test_conversions_of_a_click_whose_parent_is_known_read_no_others(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One click may have any number of them."""
+    parent = make_click(ACCOUNT)
+    child = child_of(parent)
+    await scene.applied(services, [parent, child])
+    drain = scene.drain_of(services)
+    monkeypatch.setattr(drain._events, "without_parent", None)
+    await drain.apply([conversion_of(1, child)])
+    assert await links(services, "events", [1]) == [parent.link_id]
+
+
 async def test_drains_at_once_find_each_parent_once(services: Services) -> None:
     """One stores the parents, two the children with their conversions, in many small batches."""
     pairs = [(parent, child_of(parent)) for parent in (make_click(ACCOUNT) for _ in range(60))]

@@ -9,6 +9,7 @@ from uuid import UUID
 from tracker.clock import now
 from tracker.ids import new_id
 from tracker.service.services import Services
+from tracker.webhooks.filters import Filter
 from tracker.webhooks.schedule import Disabled
 from tracker.webhooks.store import Webhook
 
@@ -42,6 +43,11 @@ async def test_no_name_of_a_template_becomes_a_field_and_its_numbers_stay_exact(
     text = '{"$where":{"a.b":1.10,"":18446744073709551616},"_id":null}'
     assert row["payload_template"] == webhook.payload_template == text
     assert set(row) == {"_id", *Webhook.__struct_fields__} - {"id"}
+
+
+async def test_a_filter_is_stored_without_what_filters_nothing(services: Services) -> None:
+    webhook = await make(services, conversions=Filter(min_value=Decimal(2), sample=1.0))
+    assert webhook.filter == '{"min_value":2}'
 
 
 async def test_after_a_rotation_both_secrets_sign_for_a_day(services: Services) -> None:

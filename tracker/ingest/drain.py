@@ -12,7 +12,7 @@ from datetime import timedelta
 import structlog
 
 from tracker.clicks.click import Click
-from tracker.clicks.document import ClickDocument
+from tracker.clicks.document import PARENT_LINK, ClickDocument
 from tracker.clicks.services import ClickServices
 from tracker.clock import moment, now
 from tracker.conversions.append import release_claims
@@ -103,7 +103,11 @@ class Drain:
         own = [one["_id"] for one in documents.values()]
         awaited = await self._events.awaited([*own, *stored])
         await self._settle(awaited.by_conversions)
-        children |= {key for key, one in (of_events | stored).items() if "parent_id" in one}
+        children |= {
+            key
+            for key, one in (of_events | stored).items()
+            if "parent_id" in one and PARENT_LINK not in one  # else the conversion has copied it
+        }
         await self._parents.join(awaited.by_children, children, write_set.clicks)
         await release_claims(self._redis, events, self._partitions)
 

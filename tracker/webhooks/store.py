@@ -250,6 +250,7 @@ class Webhooks:
 
     async def delete(self, webhook_id: UUID) -> bool:
         """Delete a webhook; return whether it existed. The sender cancels its due deliveries."""
+        await self._database["webhook_skips"].delete_many({"_id": {"$regex": f"^{webhook_id} "}})
         return bool((await self._webhooks.delete_one({"_id": webhook_id})).deleted_count)
 
 
@@ -280,7 +281,10 @@ def _receiver(target_url: str) -> tuple[str, tuple[str, int], str]:
 
 
 def filter_text(conversions: Filter | None) -> str:
-    return NO_FILTER if conversions is None else ENCODER.encode(conversions).decode()
+    """Return the fields that filter something: an older drain refuses one that it does not know."""
+    empty, sent = Filter(), conversions or Filter()
+    fields = {one: getattr(sent, one) for one in sent.__struct_fields__}
+    return template_text({k: v for k, v in fields.items() if v != getattr(empty, k)})
 
 
 def template_text(template: Mapping[str, Any]) -> str:

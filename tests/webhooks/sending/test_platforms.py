@@ -163,6 +163,16 @@ async def test_what_is_too_old_none_of_the_platforms_or_denied_is_not_sent(
         assert (await webhook_now(services, webhook)).failing_since is None
 
 
+async def test_what_is_not_sent_for_one_reason_takes_one_permit(services: Services) -> None:
+    async with telling(services, Preset.META) as (receiver, _, sender):
+        key = await click(services, ad_ids={})
+        await settle(services, *(sale(key, f"T{number}") for number in range(5)))
+        assert await sender._start() == 5
+        await sender.burst()
+        assert receiver.received == []
+        assert {row["status"] for row in await stored(services)} == {"cancelled"}
+
+
 async def test_google_is_told_of_a_refund_as_another_value_of_the_same_transaction(
     services: Services,
 ) -> None:

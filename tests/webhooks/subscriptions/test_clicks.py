@@ -170,20 +170,26 @@ async def test_what_waits_for_a_webhook_is_bounded_and_the_rest_is_counted_as_sk
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tracker.webhooks.subscriptions.bound.MAX_WAITING", 2)
-    monkeypatch.setattr(subscriptions, "REFRESH_SECONDS", 0.0)
     services, account_id = world.services, world.account.id
     webhook = await create_webhook(services, account_id)
     await ask(services, webhook.id)
     drain = scene.drain_of(services)
+
+    async def apply(number: int) -> None:
+        drain._writer._click_webhooks._known_until = 0.0
+        await drain.apply(clicks_of(account_id, number))
+
     for _ in range(4):
-        await drain.apply(clicks_of(account_id, 3))
+        await apply(3)
     log = f"/api/webhooks/{webhook.id}/deliveries"
     assert (await world.api.get(log)).json()["webhook"]["skipped"] == 6
     assert [row["clicks"] for row in await stored(services)] == [3, 3]
     done = {"$set": {"status": "delivered"}, "$unset": {"due_at": ""}}
     await services.stores.mongodb["deliveries"].update_many({}, done)
-    await drain.apply(clicks_of(account_id, 1))
+    await apply(1)
     assert [row["clicks"] for row in await stored(services)] == [3, 3, 1]
+    await services.webhooks.webhooks.delete(webhook.id)
+    assert await services.stores.mongodb["webhook_skips"].find_one() is None
 
 
 async def test_a_new_webhook_of_clicks_alone_has_a_template_of_what_clicks_have(

@@ -67,8 +67,10 @@ def _key_and_events(
     webhook: Webhook, delivery: Delivery, content: Prepared
 ) -> tuple[Hashable, list[bytes]]:
     """Return what deliveries of one request have in common, and the events of this one."""
+    if isinstance(content, Unfillable):
+        return (webhook.id, content.failure, str(content)), []
     platform = PLATFORMS.get(webhook.preset)
-    if platform is None or isinstance(content, Unfillable) or _was_refused(delivery):
+    if platform is None or _was_refused(delivery):
         return delivery.id, []
     fields = parsed(content.payload)
     events = list(map(ENCODER.encode, fields.pop(platform.events, [])))

@@ -50,5 +50,5 @@ async def insert_bounded(
 
 async def count_skipped(reads: MongoReads, webhook_id: UUID) -> int:
     """Return how many clicks and links a webhook was not told of."""
-    of_webhook = {"_id": {"$gte": f"{webhook_id} ", "$lt": f"{webhook_id}!"}}
+    of_webhook = {"_id": {"$regex": f"^{webhook_id} "}}
     return sum(row["skipped"] for row in await reads.find("webhook_skips", of_webhook))
