@@ -173,6 +173,20 @@ async def test_what_is_not_sent_for_one_reason_takes_one_permit(services: Servic
         assert {row["status"] for row in await stored(services)} == {"cancelled"}
 
 
+async def test_consent_about_a_click_of_another_account_is_not_passed_on(
+    services: Services,
+) -> None:
+    async with telling(services, Preset.GOOGLE) as (receiver, _, sender):
+        metadata = '{"email": "ann@example.com"}'
+        for owner, name in ((ACCOUNT, "own"), (new_id(), "foreign")):
+            key = await click(services, account_id=owner)
+            await services.stores.mongodb["consents"].insert_one({"_id": key, "consent": "denied"})
+            await settle(services, {**sale(key, name), "metadata": metadata})
+        await sender.burst()
+        told = {one["transactionId"]: one for events in events_of(receiver) for one in events}
+        assert ("consent" in told["own"], "consent" in told["foreign"]) == (True, False)
+
+
 async def test_google_is_told_of_a_refund_as_another_value_of_the_same_transaction(
     services: Services,
 ) -> None:

@@ -50,9 +50,11 @@ class PayloadSources(NamedTuple):
         return of_click(self._values({**nothing, **owned, "_id": 0}))
 
     def _values(self, conversion: dict[str, Any]) -> MacroValues:
-        if (click_id := conversion["click_id"]) is not None and "consent" not in conversion:
-            conversion["consent"] = self.consents.get(click_id.bytes)
+        click_id = conversion["click_id"]
         click = self.clicks.get(click_id)
+        is_own = click is None or click["account_id"] == conversion["account_id"]
+        if click_id is not None and is_own and "consent" not in conversion:
+            conversion["consent"] = self.consents.get(click_id.bytes)
         link = self.links.get((click or conversion).get("link_id"))
         ids = link["tags"] if link else ()
         tags = [self.tags[one]["name"] for one in ids if one in self.tags]
