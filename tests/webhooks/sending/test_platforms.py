@@ -217,3 +217,19 @@ async def test_an_outage_or_a_refused_token_splits_no_batch(services: Services) 
         assert [len(one) for one in events_of(receiver)] == [2, 2, 2]
         errors = [row["attempts"][-1]["error"] for row in await stored(services)]
         assert errors == ["refused: meta has not taken it"] * 2
+
+
+async def test_after_hours_without_an_answer_for_the_batch_each_event_is_sent_alone(
+    services: Services,
+) -> None:
+    clock = Clock()
+    async with telling(services, Preset.META, clock) as (receiver, _, sender):
+        key = await click(services)
+        await settle(services, *(sale(key, one) for one in "AB"))
+        receiver.behaviour = answer(500)
+        for hours in (1, 1, 1, 3, 6):
+            await sender.burst()
+            clock.pass_seconds(hours * 3600)
+        receiver.behaviour = platform(Preset.META)
+        await sender.burst()
+        assert [len(one) for one in events_of(receiver)] == [2] * 5 + [1, 1]

@@ -1,10 +1,11 @@
 """Batches: events of several deliveries in one request, for ad platforms. Pure.
 
 If a platform refuses one, each of its deliveries is sent by itself the next time, so that only the
-bad one fails.
+bad one fails. So it is after _MOST_TOGETHER attempts, whatever the answer was.
 """
 
 from collections.abc import Hashable, Iterable, Mapping
+from typing import Final
 from uuid import UUID
 
 import msgspec
@@ -15,6 +16,9 @@ from tracker.webhooks.macros import ENCODER, Unfillable, parsed
 from tracker.webhooks.payloads.content import Prepared
 from tracker.webhooks.presets.ads import MAX_EVENTS, PLATFORMS
 from tracker.webhooks.store import Webhook
+
+_MOST_TOGETHER: Final = 5
+"""They take more than two hours. The others are left for a bad event that breaks the platform."""
 
 
 class Batch(msgspec.Struct):
@@ -70,7 +74,7 @@ def _key_and_events(
     if isinstance(content, Unfillable):
         return (webhook.id, content.failure, str(content)), []
     platform = PLATFORMS.get(webhook.preset)
-    if platform is None or _was_refused(delivery):
+    if platform is None or _is_sent_alone(delivery):
         return delivery.id, []
     fields = parsed(content.payload)
     events = list(map(ENCODER.encode, fields.pop(platform.events, [])))
@@ -78,8 +82,9 @@ def _key_and_events(
     return (webhook.id, content.url, headers, ENCODER.encode(fields)), events
 
 
-def _was_refused(delivery: Delivery) -> bool:
+def _is_sent_alone(delivery: Delivery) -> bool:
     if not delivery.attempts or (last := delivery.attempts[-1]).delivered:
         return False
-    # Without an answer, and with these, no event is at fault.
-    return last.code not in (None, 401, 429) and last.code < 500
+    # Without an answer, and with these, no event is at fault; unless it goes on for hours.
+    is_outage = last.code in (None, 401, 429) or last.code >= 500
+    return not is_outage or len(delivery.attempts) >= _MOST_TOGETHER
