@@ -159,7 +159,7 @@ def test_fillers_count_as_not_sent_and_the_case_of_words_is_ignored() -> None:
     assert read("consent=Granted")[0].consent == "granted"
     unknown = read("consent=1")[0]
     assert unknown.consent is None
-    assert unknown.warnings == ("consent: ignored, because it stands for no value",)
+    assert unknown.warnings == ("consent: ignored, because it is neither granted nor denied",)
     sent = fields_in_json(b'{"pbk":"k","status":1,"currency":"usd","occurred_at":1}')
     both = merged(fields_in_text(b"status=2&currency=eur"), {**sent, "occurred_at": now_ms()})
     by_json = read_by(make_event_config(), checked_parameters(both))[0]

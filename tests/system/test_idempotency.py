@@ -104,10 +104,10 @@ def test_an_importer_stores_each_row_once_over_cut_connections_and_killed_proces
     rows.sort(key=lambda row: row.key.rpartition("-")[2])
     with cutting_line(seed=53) as line, ThreadPoolExecutor(2) as pool:
         programs = [pool.submit(import_rows, line.port, owner, rows) for _ in range(2)]
-        for kill in range(KILLS):
+        for _ in range(KILLS):
             with running(variables) as service:
                 line.target = service.port
-                until(partial(line.has_passed, (kill + 1) * ROWS))
+                until(partial(line.has_passed, line.passed + ROWS))
                 service.kill()
         with running(variables) as service:
             line.target = service.port

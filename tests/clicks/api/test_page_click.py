@@ -159,6 +159,11 @@ async def test_a_body_is_json_of_at_most_16_kilobytes_and_a_form_stays_a_passwor
     assert (too_long.status, too_long.error) == (413, "body: at most 16384 bytes")
     no_json = await world.client.post("/api/click", b"{", Content_Type="application/json")
     assert no_json.status == 400
+    curls = await world.client.post("/api/click", b'{"slug":"abc"}')
+    assert curls.error == (
+        "s: required: the slug of a short link; "
+        "JSON needs Content-Type application/json or text/plain"
+    )
     asked = await type_in(world.client, "/api/click?s=abc", "wrong", Origin=ORIGIN)
     assert (asked.status, "Access-Control-Allow-Origin" in asked.headers) == (401, False)
 

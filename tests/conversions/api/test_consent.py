@@ -20,6 +20,7 @@ from tracker.errors import Unavailable
 from tracker.ids import new_id
 from tracker.limits.allowance import Allowance
 from tracker.service.services import Services
+from tracker.stores.mongodb import drivers
 
 SHOP = "https://shop.example"
 ID = "0190b5a2-7c1e-7d3f-8a4b-5c6d7e8f9a0b"
@@ -116,7 +117,10 @@ async def test_a_sender_s_share_is_that_of_conversions_without_an_account(world:
     assert int(refused.headers["Retry-After"]) > 0
 
 
-async def test_an_answer_that_cannot_be_stored_is_not_taken(settings: Settings) -> None:
+async def test_an_answer_that_cannot_be_stored_is_not_taken(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(drivers, "MONGODB_TIMEOUT_SECONDS", 1.5)
     async with scene.process(without_mongodb(settings)) as services:
         consents: Consents = services.conversions.consents
         for _ in range(2):

@@ -54,6 +54,7 @@ async def google(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[tuple[Google,
         one = Google(receiver)
         receiver.behaviour = one.behave
         monkeypatch.setattr(receiver, "take", lambda _: UNSIGNED)  # as forms are
+        monkeypatch.setattr(access_tokens, "_SECONDS", 60.0)  # however slow the machine
         monkeypatch.setattr(access_tokens, "URL", f"{receiver.url}/token")
         yield one, client
     client.close()

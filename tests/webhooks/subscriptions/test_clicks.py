@@ -187,7 +187,7 @@ async def test_what_waits_for_a_webhook_is_bounded_and_the_rest_is_counted_as_sk
     done = {"$set": {"status": "delivered"}, "$unset": {"due_at": ""}}
     await services.stores.mongodb["deliveries"].update_many({}, done)
     await apply(1)
-    assert [row["clicks"] for row in await stored(services)] == [3, 3, 1]
+    assert sorted(row["clicks"] for row in await stored(services)) == [1, 3, 3]
     await services.webhooks.webhooks.delete(webhook.id)
     assert await services.stores.mongodb["webhook_skips"].find_one() is None
 

@@ -9,7 +9,7 @@ from msgspec.json import Decoder, encode, schema_components
 from tracker.clicks.api.click import ClickQuery, redirect_routes
 from tracker.clicks.api.click_schema import PASSWORD_FORM, REDIRECT_ANSWERS, SLUG_IN_QUERY
 from tracker.clicks.pages.sent import EXAMPLE, PageClick, RecordedClick
-from tracker.errors import PayloadTooLarge, TrackerError
+from tracker.errors import PayloadTooLarge, Required, TrackerError
 from tracker.web.handler import JSON, Content, json_error
 from tracker.web.limits import MAX_PAGE_CLICK_BYTES, PREFLIGHT_CACHE_SECONDS
 from tracker.web.openapi_parts import constants, json_content, public_answer, public_error
@@ -62,6 +62,8 @@ class PageClickHandler(ClickQuery):
 
     def finish_error(self, error: TrackerError) -> None:
         if not self.is_of_page:
+            if self.request.method == "POST" and isinstance(error, Required):
+                error = Required(f"{error}; JSON needs Content-Type {' or '.join(JSON_TYPES)}")
             super().finish_error(error)
             return
         for name, value in headers_for(self.header("Origin")):

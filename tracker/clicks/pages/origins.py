@@ -102,7 +102,7 @@ def origin_of(header: str) -> Origin:
     """Return the origin in a header. Raises Forbidden if it names no page of the web."""
     found = _ORIGIN.fullmatch(header)
     if found is None:
-        raise Forbidden("Origin: required, of a page of the web")
+        raise Forbidden("Origin: required, as browsers send it for a page of the web")
     labels = found[1].split(".")
     below = (f"*.{'.'.join(labels[at:])}" for at in range(1, len(labels)))
     return Origin(found[1], frozenset((header, found[1], *below)))

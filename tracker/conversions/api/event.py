@@ -46,8 +46,8 @@ _ORIGIN = re.compile(r"null|[a-z][a-z0-9+.-]{0,31}://[A-Za-z0-9._:\[\]-]{1,255}"
 _OF_ANY_ORIGIN = (
     (
         "Access-Control-Expose-Headers",
-        "X-Event-Id, X-Event-Duplicate, X-Request-Id, X-Error-Code, X-Error-Reason, "
-        "X-Error-Field, Retry-After",
+        "X-Event-Id, X-Event-Duplicate, Idempotency-Replayed, X-Request-Id, X-Error-Code, "
+        "X-Error-Reason, X-Error-Field, Retry-After",
     ),
     ("Cross-Origin-Resource-Policy", "cross-origin"),
     ("Cache-Control", "no-store"),

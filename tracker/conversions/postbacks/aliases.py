@@ -96,7 +96,9 @@ def with_aliases(parameters: ConversionParameters, aliases: Aliases) -> Conversi
         if name in others:
             value = _read(name, parameter, others.pop(name))
             if value is None:
-                warnings = (*warnings, filler_warning(name))
+                rule = f"{name}: ignored, because it is neither granted nor denied"
+                is_consent = parameter == AliasedParameter.CONSENT
+                warnings = (*warnings, rule if is_consent else filler_warning(name))
                 continue
             known = read.get(parameter, getattr(parameters, parameter))
             if known is not None and known != value:

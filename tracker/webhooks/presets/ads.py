@@ -71,7 +71,12 @@ def expanded(preset: Preset | None, settings: Mapping[str, str]) -> dict[str, An
     known = [*platform.settings, *platform.optional] if platform else []
     for name, value in settings.items():
         if name not in known:
-            raise BadRequest(f"settings.{name[:64]}: unknown field; known: {' '.join(known)}")
+            others = (
+                f"known: {' '.join(known)}"
+                if known
+                else f"only with {' '.join(filter(None, PLATFORMS))}"
+            )
+            raise BadRequest(f"settings.{name[:64]}: unknown field; {others}")
         if not _VALUE.fullmatch(value):
             raise BadRequest(f"settings.{name}: 1 to 64 letters, digits, _ and -")
     if platform is None:

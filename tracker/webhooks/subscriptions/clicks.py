@@ -26,6 +26,8 @@ from tracker.webhooks.subscriptions.bound import count_waiting, insert_bounded
 
 REFRESH_SECONDS: Final = 1.0
 
+_PAUSE_FACTOR: Final = 20
+
 
 class ClickWebhooks:
     """The webhooks of all accounts that ask for clicks, as one drain knows them."""
@@ -51,7 +53,7 @@ class ClickWebhooks:
         # At once, because two consumers may refresh together.
         self._webhooks, self._waiting, self._used = webhooks, waiting, set()
         ended = time.monotonic()
-        self._known_until = ended + max(REFRESH_SECONDS, 20 * (ended - began))
+        self._known_until = ended + max(REFRESH_SECONDS, _PAUSE_FACTOR * (ended - began))
 
     async def create(
         self, clicks: Sequence[ClickDocument], drain_number: int, session: MongoSession

@@ -18,7 +18,7 @@ const STATUSES = ["approved", "pending", "rejected", "refunded"];
 export const filterFields = ({ min_value: min, sample, ...others } = NONE) => ({
   ...others,
   min_value: min === null ? "" : String(min),
-  sample: String(100 * sample),
+  sample: String(Number((100 * sample).toFixed(9))),
 });
 export const sentFilter = ({ min_value: min, sample, ...others }) => ({
   ...others,

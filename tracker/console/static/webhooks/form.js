@@ -156,7 +156,8 @@ function begun(name) {
 
 /** The secrets of an ad platform, which are never shown again. */
 function Secrets({ platform, secrets, setSecrets, webhook }) {
-  const list = platform.secrets.map((one) => ({ ...one, required: !webhook }));
+  const required = !webhook || Object.values(secrets).some(Boolean);
+  const list = platform.secrets.map((one) => ({ ...one, required }));
   const set = (name) => (value) => setSecrets({ ...secrets, [name]: value });
   return html`<fieldset>
     <legend>Access</legend>
