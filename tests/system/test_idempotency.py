@@ -21,7 +21,7 @@ from tests.system.service import environment, running
 from tests.waiting import until
 
 DYING: Final = ("-m", "tests.system.dying")
-ROWS: Final = 40
+ROWS: Final = 20
 KILLS: Final = 2
 
 pytestmark = pytest.mark.usefixtures("short_transactions")

@@ -50,7 +50,7 @@ async def test_settings_make_target_and_template_unless_those_are_given(world: W
             {"settings": {"pixel_id": "7/../8", "event_name": "x"}},
             "settings.pixel_id: 1 to 64 letters",
         ),
-        ({"preset": "slack"}, "settings.pixel_id: unknown field; only with google meta microsoft"),
+        ({"preset": "slack"}, "settings: only with google meta microsoft tiktok"),
         ({"method": "PUT"}, "method: meta takes POST"),
         ({"events": ["conversion", "conversion.updated"]}, "events: meta takes conversion"),
         ({"events": ["webhook.disabled"]}, "events: meta takes conversion"),

@@ -68,19 +68,16 @@ def expanded(preset: Preset | None, settings: Mapping[str, str]) -> dict[str, An
     Raises BadRequest with the setting and its rule.
     """
     platform = PLATFORMS.get(preset)
-    known = [*platform.settings, *platform.optional] if platform else []
+    if platform is None:
+        if settings:
+            raise BadRequest(f"settings: only with {' '.join(filter(None, PLATFORMS))}")
+        return {}
+    known = [*platform.settings, *platform.optional]
     for name, value in settings.items():
         if name not in known:
-            others = (
-                f"known: {' '.join(known)}"
-                if known
-                else f"only with {' '.join(filter(None, PLATFORMS))}"
-            )
-            raise BadRequest(f"settings.{name[:64]}: unknown field; {others}")
+            raise BadRequest(f"settings.{name[:64]}: unknown field; known: {' '.join(known)}")
         if not _VALUE.fullmatch(value):
             raise BadRequest(f"settings.{name}: 1 to 64 letters, digits, _ and -")
-    if platform is None:
-        return {}
     for name in platform.settings:
         if name not in settings:
             raise BadRequest(f"settings.{name}: required")
