@@ -115,6 +115,10 @@ async def test_a_webhook_of_an_ad_platform_has_settings_and_keeps_its_secret(
         await page.get_by_role("button", name="Edit").click()
         await expect(dialog.get_by_label("Customer id", exact=True)).to_have_value("123")
         await dialog.get_by_label("Conversion action id").fill("789")
+        secret = dialog.get_by_label("Client secret")
+        for given, is_needed in (("id", True), ("", False)):
+            await dialog.get_by_label("Client id").fill(given)
+            await expect(secret).to_have_js_property("required", is_needed)
         await dialog.get_by_role("button", name="Save").click()
         await expect(page.get_by_role("dialog")).to_have_count(0)
         await expect(page.get_by_text('"productDestinationId": "789"')).to_be_visible()
