@@ -72,13 +72,14 @@ class Domain(DomainSettings, frozen=True, kw_only=True):
 class ServedName(DomainSettings, frozen=True, kw_only=True, omit_defaults=True):
     """The cached form of a hostname. `namespace` has the account's links; empty if none are served.
 
-    It is `verified` while a claim is proven, which one in quarantine is not.
+    It is `verified` while a claim is proven, which one in quarantine is not. Copies of earlier
+    releases have no `account_id`.
     """
 
     namespace: str
-    account_id: bytes
     verified: bool
     quarantined: bool
+    account_id: bytes = b""
 
     def form_of(self, name: str) -> str:
         """Return the form of a slug or path by which its link is found."""
