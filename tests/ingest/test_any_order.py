@@ -7,7 +7,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from hypothesis import Phase, given, seed, settings
+from hypothesis import Phase, example, given, seed, settings
 
 from tests.conversions import scene
 from tests.factories import AT_MS, make_click
@@ -16,6 +16,7 @@ from tests.ingest.any_order import (
     ACCOUNT,
     CLICKS,
     HOME,
+    OF_CLICK,
     History,
     Sent,
     click_document,
@@ -107,7 +108,16 @@ class Stored:
         assert len(scoped) == len(set(scoped))
 
 
+def first_and_update_before_their_click() -> History:
+    """Return one whose first report is taken in by an update, and repeated beside their click."""
+    others = [Sent(key, number, 10, 10, {}, "first") for key, number in (("a", 1), ("bc", 101))]
+    first = Sent(OF_CLICK, 201, 10, 10, {}, "first", CLICKS[2], knows_account=False)
+    update = Sent(OF_CLICK, 202, 1, 10, {"value": "20"}, "update", CLICKS[2], knows_account=False)
+    return [*others, first, update], [2], [[*others, update, first], [2, first]]
+
+
 @given(histories())
+@example(first_and_update_before_their_click())
 @settings(max_examples=150)
 def test_any_order_and_any_batches_leave_what_a_naive_model_has(
     history: History,

@@ -101,7 +101,9 @@ class Planned:
         If it restates that event, it does so now.
         """
         click = click_of(event, self._clicks)
-        final = event if click is None else changed(event, attribute(event, click))
+        final = event
+        if click is not None and not self._is_awaited(event):
+            final = changed(event, attribute(event, click))
         if self.take(final):
             return final
         is_stored = event["_id"] in self._stored
@@ -111,6 +113,16 @@ class Planned:
         if transaction_id_of(final) != transaction_id_of(event) and self.take(duplicate):
             return duplicate
         return None
+
+    def _is_awaited(self, event: ConversionDocument) -> bool:
+        """Return whether another event waits for the click, under the same transaction id.
+
+        A report that it has taken in may be repeated with the click: it is still of that event.
+        """
+        transaction = transaction_id_of(event)
+        holder = self._taken.get(transaction, event["_id"]) if transaction else event["_id"]
+        waiting = None if holder == event["_id"] else self.current(holder)
+        return waiting is not None and waiting["status"] == Attribution.PENDING
 
     def take(self, event: ConversionDocument) -> bool:
         """Take the event's transaction id if it is free. Return False if another has it."""
