@@ -44,7 +44,6 @@ from tracker.web.services import WebProcess
 
 _BEARER = re.compile(rf"(?i:bearer) +([\x21-\x7e]{{1,{MAX_API_KEY_CHARACTERS}}})")
 
-
 _LIMITED: Final = "account: you see only links with some tags, so this is not for you"
 
 _PARSING: Final = ThreadPoolExecutor(1, "bodies")

@@ -1,5 +1,6 @@
 """The OpenAPI parts of `/api/event`, written by hand, because its parameters are parsed by hand."""
 
+from tracker.access.idempotency import HEADER
 from tracker.conversions.postbacks.aliases import MAX_WARNINGS
 from tracker.conversions.postbacks.parameters import (
     CONSENTS,
@@ -244,7 +245,7 @@ def preflight(methods: str) -> dict[int, OpenApiPart]:
     """Describe the answer to a preflight of a path with these methods."""
     headers = _HEADERS | constants(
         Access_Control_Allow_Methods=methods,
-        Access_Control_Allow_Headers="Content-Type",
+        Access_Control_Allow_Headers=f"Content-Type, {HEADER}",
         Access_Control_Max_Age=str(PREFLIGHT_CACHE_SECONDS),
         Allow=methods,
     )
