@@ -1,6 +1,7 @@
 """Ad platforms are told of conversions in their form, several at once, and each event by itself
 once a platform has refused some."""
 
+import asyncio
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -168,7 +169,7 @@ async def test_what_is_not_sent_for_one_reason_takes_one_permit(services: Servic
         key = await click(services, ad_ids={})
         await settle(services, *(sale(key, f"T{number}") for number in range(5)))
         assert await sender._start() == 5
-        await sender.burst()
+        await asyncio.gather(*sender._in_flight)
         assert receiver.received == []
         assert {row["status"] for row in await stored(services)} == {"cancelled"}
 
