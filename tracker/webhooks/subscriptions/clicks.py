@@ -3,8 +3,8 @@
 The writer of batches calls `refresh` before its transaction, and `create` in it. Which webhooks ask
 is read once a second for all accounts, so a batch of others costs nothing.
 
-Guarantee: a webhook is told of a click once, or counts it as skipped. The transaction that stores
-the click does either.
+Guarantee: a click becomes part of one delivery of a webhook, or counts as skipped. The transaction
+that stores the click does either. What is cancelled with its webhook counts as neither.
 """
 
 import asyncio
@@ -25,8 +25,8 @@ from tracker.webhooks.queue import DueWebhook
 from tracker.webhooks.subscriptions.bound import count_waiting, insert_bounded
 
 REFRESH_SECONDS: Final = 1.0
-
 _PAUSE_FACTOR: Final = 20
+"""The pause after a refresh, in times of its length."""
 
 
 class ClickWebhooks:

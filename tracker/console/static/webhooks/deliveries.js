@@ -70,7 +70,9 @@ function Delivery({ delivery, retryPath, reload }) {
         ${attempts.map(
           (attempt) => html`<li>
             <p>
-              <strong>${outcome(attempt)}</strong> <span class="faint">after ${format.number(attempt.milliseconds)} ms,</span> <${Time} at=${attempt.at} exact />
+              <strong>${outcome(attempt)}</strong>${" "}
+              <span class="faint">after ${format.number(attempt.milliseconds)} ms,</span>${" "}
+              <${Time} at=${attempt.at} exact />
             </p>
             ${attempt.answer && html`<${CodeBlock} text=${attempt.answer} label="the answer" />`}
           </li>`,
